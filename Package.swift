@@ -88,6 +88,8 @@ let package = Package(
             name: "NotifyStore",
             dependencies: [
                 "NotifyCenter", "NotifyWire", "NotifyLog", "NotifySystem", "CSQLite", "CCRC32C",
+                .product(name: "Algorithms", package: "swift-algorithms"),
+                .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),

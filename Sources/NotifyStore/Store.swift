@@ -74,6 +74,7 @@ package final class Store: LogStore {
             completion(current.commit(batch))
             current.log?.disk.checkpointIfDue()
             if current.log?.retention.pace.isRequested ?? false { current.beginMaintaining() }
+            current.applyValuesIfDue(isTimed: false)
         }
     }
 

@@ -127,10 +127,10 @@ struct StoreOpeningTests {
 
     @Test func `a newer schema is refused`() throws {
         try Store.open(path: folder.database).close(nextSequence: 1)
-        try folder.execute("PRAGMA user_version = 9")
+        try folder.execute("PRAGMA user_version = 10")
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
         #expect(error.code == .otherSchema)
-        #expect(error.message.contains("newer notifyd (schema 9, this one supports 8)"))
+        #expect(error.message.contains("newer notifyd (schema 10, this one supports 9)"))
         let found = try #require(throws: StoreError.self) { try Store.check(path: folder.database) }
         #expect(found.message == error.message)
     }

@@ -45,8 +45,8 @@ final class CheckWork: SlicedWork {
     }
 
     private func beginScan() -> LogScan? {
-        if let log = current.log { return LogScan(log.connection, .openLog, through: log.persistedThrough) }
-        return file.map { LogScan($0, .file) }
+        if let log = current.log { return LogScan(log) }
+        return file.map { LogScan($0) }
     }
 
     private func advance(_ scan: LogScan, until end: ContinuousClock.Instant) throws -> Bool {

@@ -23,7 +23,7 @@ package struct FileCheck: Sendable {
         let path = path.hasPrefix("/") ? path : "./" + path
         let file = try LogFile.open(path)
         defer { file.connection.close() }
-        let scan = LogScan(file.connection, .file)
+        let scan = LogScan(file.connection)
         var hasReadStructure = false
         do {
             hasReadStructure = try check(file, with: scan)
@@ -46,7 +46,7 @@ package struct FileCheck: Sendable {
         let file = try LogFile.open(path)
         defer { file.connection.close() }
         do {
-            let scan = LogScan(file.connection, .file)
+            let scan = LogScan(file.connection)
             guard file.version > 0, try scan.readSchema(version: file.version) else {
                 let problem = scan.findings.problems.first?.text ?? "the version of the schema can't be read"
                 throw StoreError(

@@ -46,7 +46,7 @@ final class FileRepairer: LogScanReceiver {
 
     func run() throws -> FileRepair {
         defer { log.close() }
-        let scan = LogScan(source.connection, .file, receiver: self)
+        let scan = LogScan(source.connection, receiver: self)
         var names = NameTable()
         _ = try scan.advance(&names)
         try flush()

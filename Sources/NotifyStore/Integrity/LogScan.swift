@@ -42,24 +42,29 @@ final class LogScan {
     /// Whether rows of deletions are damaged.
     private(set) var areDeletionsDamaged = false
     /// Whether values, or marks of cleared ones, are damaged.
-    private(set) var areValuesDamaged = false
+    var areValuesDamaged = false
     private var isWithoutLosses = false
     private var stage = Stage.schema
     /// The tables of the file that can be read.
     private(set) var tables: Set<String> = []
     private var rows: RowScan?
+    private var values: ValueScan?
     private var messages: MessageScan?
     /// Messages above this sequence are not read.
     private let through: UInt64
+    /// The open log; nil for a file.
+    let log: Log?
 
-    init(
-        _ connection: DatabaseConnection, _ target: Target, through: UInt64 = .max,
-        receiver: (any LogScanReceiver)? = nil
-    ) {
-        self.connection = connection
-        self.target = target
-        self.through = through
+    /// Scans a database that no daemon uses.
+    init(_ file: DatabaseConnection, receiver: (any LogScanReceiver)? = nil) {
+        (connection, target, through, log) = (file, .file, .max, nil)
         self.receiver = receiver
+    }
+
+    /// Scans an open log, up to the present end.
+    init(_ log: Log) {
+        (connection, target, through) = (log.connection, .openLog, log.persistedThrough)
+        self.log = log
     }
 
     /// Continues the scan until a time.
@@ -69,6 +74,7 @@ final class LogScan {
     func advance(_ names: inout NameTable, until end: ContinuousClock.Instant? = nil) throws -> Bool {
         defer {
             rows?.pause()
+            values?.pause()
             messages?.pause()
         }
         while stage != .end {
@@ -219,7 +225,9 @@ final class LogScan {
     private func readRedeliveries() throws {
         guard let row = try rows?.next() else {
             noteUnreadable(.subscription, "copies of messages with the ids")
-            try openValues()
+            rows = nil
+            values = try openValues()
+            stage = .values
             return
         }
         guard let copy = RedeliveryRow(row), copy.message(in: row) != nil else {
@@ -233,32 +241,24 @@ final class LogScan {
         try receiver?.redelivery(copy, body: row.bytes(RedeliveryRow.frameColumn))
     }
 
-    private func openValues() throws {
-        stage = .values
-        rows = try open(ValueRow.columns, from: "retained", key: "number")
-        areValuesDamaged = rows == nil
-        guard rows != nil, let count = try? connection.integer(ValueRow.negativeCount), count > 0 else { return }
-        areValuesDamaged = true
-        findings.add(.value, "the numbers of \(count) values are negative")
-    }
-
     private func readValues() throws {
-        guard let row = try rows?.next() else {
-            noteUnreadable(.value, "values with the numbers")
-            if rows?.unreadable.isEmpty == false { areValuesDamaged = true }
+        guard let next = try values?.next() else {
+            noteUnreadable(.value, "values with the numbers", in: values?.rows)
+            if values?.rows.unreadable.isEmpty == false { areValuesDamaged = true }
+            values = nil
             // Skips unreadable rows even in the open log, which works without the deletions.
             rows = try open(DeletionRow.columns, from: "deletions", key: "mark", isSkipping: true)
             areDeletionsDamaged = rows == nil
             stage = .deletions
             return
         }
-        guard let value = ValueRow(row), value.isContentSound(row) else {
+        guard let value = next.value, value.isContentSound(next.row) else {
             areValuesDamaged = true
-            return findings.add(.value, "the value with the number \(row.integer(0)) is damaged")
+            return findings.add(.value, "the value with the number \(next.number) is damaged")
         }
         findings.values += value.isCleared ? 0 : 1
         highest = max(highest, value.stamp.sequence)
-        try receiver?.value(value, in: row)
+        try receiver?.value(value, in: next.row)
     }
 
     private func readDeletions() throws {

@@ -8,8 +8,8 @@ extension Log {
     /// A batch counts as committed only if the files at their paths contain it. So the files are checked after each
     /// commit, because files can be moved away, replaced or truncated while they are open. Before a commit only the
     /// size of the write-ahead log is checked, because a write beyond the end of a truncated file would hide the
-    /// truncation. Both files are checked if the last check failed, or if the batch may delete messages, or change
-    /// copies or values.
+    /// truncation. Both files are checked if the last check failed, or if the batch may delete messages or marks of
+    /// cleared values, or change copies.
     func commit(_ batch: CommitBatch) -> CommitOutcome {
         var result: Result<Void, StorageFailure> = .success(())
         var remaining: StorageFailure?
@@ -66,15 +66,16 @@ extension Log {
     private func write(_ batch: CommitBatch) throws {
         let isFlushed = batch.isSynced || batch.reserveBelow != nil || !writer.isMarkedInUse
         var last = persistedThrough
+        var changes = ValueWriter(batch.values, lastNumber: values.lastNumber)
         let removed = try recordsRemoved(by: batch)
         contents.begin()
         writer.begin()
         do {
             try inTransaction(isFlushed ? .full : .normal) { statements in
-                try write(batch, last: &last, isFlushed: isFlushed, statements)
-                // Before the commit of a batch that may delete messages, or change copies or values, the files are
-                // checked: `undoRefusedBatch` cannot restore these.
-                if batch.changesCopies || !batch.values.isEmpty, let damage = disk.findDamage() {
+                try write(batch, &changes, last: &last, isFlushed: isFlushed, statements)
+                // Before the commit of a batch that may delete messages or marks of cleared values, or change copies,
+                // the files are checked: `undoRefusedBatch` cannot restore these.
+                if batch.changesCopies || !batch.forgottenValues.numbers.isEmpty, let damage = disk.findDamage() {
                     throw damage.storageFailure
                 }
             }
@@ -93,6 +94,12 @@ extension Log {
             throw damage.storageFailure
         }
         contents.commit(through: last, messages: batch.blocks.reduce(0) { $0 + UInt64($1.entries.count) })
+        if !batch.values.isEmpty {
+            values.add(changes.recorded)
+            values.noteRows(through: changes.lastNumber)
+        }
+        let forgotten = batch.forgottenValues.numbers
+        if !forgotten.isEmpty { values.forgot(forgotten) }
         disk.measureSpace()
         for change in batch.changes { forgetCaches(after: change) }
         subscriptions.commit(batch, at: clock.now)
@@ -110,15 +117,19 @@ extension Log {
     }
 
     private func write(
-        _ batch: CommitBatch, last: inout UInt64, isFlushed: Bool, _ statements: Statements
+        _ batch: CommitBatch, _ changes: inout ValueWriter, last: inout UInt64, isFlushed: Bool,
+        _ statements: Statements
     ) throws {
         if !writer.isMarkedInUse { try markInUse(statements) }
         if !batch.blocks.isEmpty {
             let now = clock.now
-            var values = batch.values[...]
-            for block in batch.blocks { try append(block, &values, after: &last, now: now, statements) }
+            for block in batch.blocks { try append(block, &changes, after: &last, now: now, statements) }
+            try changes.finish(statements.values)
         }
-        if !batch.blocks.isEmpty || batch.isProbe { try disk.checkCapacity(batch) }
+        if !batch.blocks.isEmpty || batch.isProbe {
+            let added = changes.recorded.reduce(0) { $0 + $1.bytes }
+            try disk.checkCapacity(batch, unappliedBytes: unappliedBytes + UInt64(2 * added))
+        }
         for change in batch.changes {
             try apply(change, statements)
         }
@@ -133,11 +144,9 @@ extension Log {
         }
     }
 
-    /// Appends messages, and sets the values that they are or clear.
-    ///
-    /// - Parameter values: The changes of values by messages that are not appended yet.
+    /// Appends messages, and writes the changes of values that they make.
     private func append(
-        _ block: LogBlock, _ values: inout ArraySlice<ValueChange>, after last: inout UInt64, now: Duration,
+        _ block: LogBlock, _ changes: inout ValueWriter, after last: inout UInt64, now: Duration,
         _ statements: Statements
     ) throws {
         let insert = statements.messages.insert
@@ -158,10 +167,7 @@ extension Log {
                 }
                 try contents.append(
                     message, body, bytes: Int(entry.length), now: now, with: insert, statements)
-                if let change = values.first, change.sequence == entry.sequence {
-                    try ValueRow.set(change, to: message, body, with: statements.values.set)
-                    values.removeFirst()
-                }
+                try changes.write(message, body, statements.values)
             }
         }
     }

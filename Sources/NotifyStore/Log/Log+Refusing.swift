@@ -28,9 +28,8 @@ struct RefusedBatch {
 
 extension Log {
     /// Removes the messages of the refused batch from the database, and undoes the creation and the removal of
-    /// subscriptions and the changes of their losses. The names of the batch stay, on disk and in memory. Other changes
-    /// of subscriptions also stay: the broker reports them again. The values of the batch stay as well, because their
-    /// rows have replaced those of earlier values.
+    /// subscriptions, the changes of their losses and the changes of values. The names of the batch stay, on disk and in
+    /// memory. Other changes of subscriptions also stay: the broker reports them again.
     func undoRefusedBatch() throws {
         guard let batch = writer.refusedBatch else { return }
         try inTransaction(.normal) { statements in
@@ -38,6 +37,8 @@ extension Log {
                 """
                 DELETE FROM messages WHERE sequence > \(batch.persistedThrough);
                 DELETE FROM segments WHERE first >= \(batch.openFrom);
+                DELETE FROM value_changes WHERE batch > \(batch.persistedThrough);
+                DELETE FROM retained WHERE sequence > \(batch.persistedThrough);
                 """)
             for change in batch.lossChanges.reversed() {
                 if let inverse = change.inverseOfLoss { try apply(inverse, statements) }

@@ -22,6 +22,8 @@ final class Log {
     /// The time of the log.
     var clock: LogClock
     var subscriptions = StoredSubscriptions()
+    /// The changes of values that are not in the rows of the values yet.
+    var values = UnappliedValues()
     /// The deletions, for readers.
     var deletions = DeletionLog()
     var retention = RetentionPasses()

@@ -178,9 +178,11 @@ struct LogDisk: ~Copyable {
     ///
     /// A probe (a batch that tests whether storage works again) requires spare room, 1/16 of each limit, at most 1 MiB,
     /// so that a successful probe is not followed by a refused batch.
-    mutating func checkCapacity(_ batch: CommitBatch) throws {
+    ///
+    /// - Parameter unappliedBytes: The bytes that changed values need when they are written to their rows.
+    mutating func checkCapacity(_ batch: CommitBatch, unappliedBytes: UInt64) throws {
         let growth = batch.maximumGrowth
-        try checkFreeSpace(for: batch, growth)
+        try checkFreeSpace(for: batch, growth, unappliedBytes)
         guard let maximumBytes = retention.maximumBytes else { return }
         let walBytes = UInt64(checkpoints.walPages) * UInt64(Schema.pageSize)
         let needed = walBytes + (batch.isProbe ? Self.spareRoom(maximumBytes) : 0)
@@ -189,7 +191,7 @@ struct LogDisk: ~Copyable {
             usedBytesBound = bound
             if bound + needed <= maximumBytes { return }
         }
-        usedBytes = try countUsedBytes()
+        usedBytes = try countUsedBytes() + unappliedBytes
         usedBytesBound = usedBytes
         guard usedBytes + needed <= maximumBytes else {
             throw StorageFailure(
@@ -199,16 +201,18 @@ struct LogDisk: ~Copyable {
         }
     }
 
-    private mutating func checkFreeSpace(for batch: CommitBatch, _ growth: UInt64) throws {
+    private mutating func checkFreeSpace(for batch: CommitBatch, _ growth: UInt64, _ unappliedBytes: UInt64) throws {
         // Messages must not use the space of the released reserve.
         let minimum = retention.minimumFreeBytes + reserve.releasedBytes
         unmeasuredBytes += growth
         // Each page of the write-ahead log will also be in the database.
-        let plenty = minimum + UInt64(checkpoints.walPages) * UInt64(Schema.pageSize) + 2 * unmeasuredBytes
+        let plenty =
+            minimum + UInt64(checkpoints.walPages) * UInt64(Schema.pageSize)
+            + 2 * (unmeasuredBytes + unappliedBytes)
         if let free = space?.freeBytes, free < plenty { spaceMeasured = nil }
         measureSpace()
         guard let free = space?.freeBytes, free < plenty || batch.isProbe else { return }
-        let room = try missingFileBytes(for: growth) + (batch.isProbe ? Self.spareRoom(minimum) : 0)
+        let room = try missingFileBytes(for: growth + unappliedBytes) + (batch.isProbe ? Self.spareRoom(minimum) : 0)
         guard free >= minimum, free - minimum >= room else {
             if free >= retention.minimumFreeBytes { throw diskFull }
             throw StorageFailure(
@@ -240,21 +244,21 @@ struct LogDisk: ~Copyable {
 
     /// The bytes by which the log or its disk would exceed a limit with the batch; nil if even deleting the whole log
     /// would not free them.
-    mutating func missingBytes(for batch: CommitBatch) throws -> UInt64? {
-        let used = try countUsedBytes()
+    mutating func missingBytes(for batch: CommitBatch, unappliedBytes: UInt64) throws -> UInt64? {
+        let used = try countUsedBytes() + unappliedBytes
         let room = batch.roomToMake
         var missing: UInt64 = 0
         if let maximum = retention.maximumBytes, used + room > maximum { missing = used + room - maximum }
-        missing = max(missing, shortage(for: batch))
+        missing = max(missing, shortage(for: batch, unappliedBytes: unappliedBytes))
         return missing < used ? missing : nil
     }
 
     /// The bytes that the disk lacks for the batch and the minimum of free space.
-    mutating func shortage(for batch: CommitBatch) -> UInt64 {
+    mutating func shortage(for batch: CommitBatch, unappliedBytes: UInt64) -> UInt64 {
         spaceMeasured = nil
         measureSpace()
         guard let free = space?.freeBytes else { return 0 }
-        let needed = retention.minimumFreeBytes + batch.roomToMake
+        let needed = retention.minimumFreeBytes + batch.roomToMake + unappliedBytes
         return free < needed ? needed - free : 0
     }
 
@@ -273,7 +277,8 @@ struct LogDisk: ~Copyable {
 extension CommitBatch {
     /// The most bytes by which the batch can enlarge the database or the write-ahead log: a constant for the pages that
     /// each batch writes, twice the bytes of the messages, because a page may be only half full, and the columns of
-    /// each row. A value is written twice, and may change a page of the table and one of its index.
+    /// each row. A value is written twice, the second time when it is written to its row, and may change a page of the
+    /// table and one of its index.
     var maximumGrowth: UInt64 {
         let messages = blocks.reduce(64 << 10) { $0 + 2 * $1.frames.readableBytes + 512 * $1.entries.count }
         guard !values.isEmpty else { return UInt64(messages) }

@@ -66,6 +66,12 @@ enum MessageRow {
         keyChecksum(row.integer(0), key(row), object: row.bytes(2)) == UInt32(row.integer(3) >> 32)
     }
 
+    /// The same for the current row of a statement of `ValueRow.message` or `ValueRow.messageKey`.
+    static func isKeySound(value row: PreparedStatement) -> Bool {
+        keyChecksum(row.integer(1), SegmentEntry.Key(row.integer(13)), object: row.bytes(8))
+            == UInt32(row.integer(2) >> 32)
+    }
+
     /// The column `checksums` of a message.
     ///
     /// - Parameter body: The body of the message's frame.

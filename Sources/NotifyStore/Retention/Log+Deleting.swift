@@ -15,6 +15,7 @@ extension Log {
     ) throws {
         var result = Deletion(usage: contents.names.usage(of: deleted))
         result.isPurge = isPurge
+        try applyValues(of: row.segment.first...row.segment.last)
         try inTransaction(.normal) { statements in
             let unread = unreadEntries(of: dropped, through: row.segment.last)
             let isWhole = kept.isEmpty
@@ -43,7 +44,9 @@ extension Log {
         contents.removeMessages(deleted.reduce(0) { $0 + UInt64($1.messages) })
     }
 
+    /// Deletes messages. Values among them are kept in rows of their own.
     func delete(_ sequences: ClosedRange<UInt64>, _ statements: Statements) throws {
+        try applyValues(of: sequences, statements)
         try statements.messages.delete.bind(1, sequences.lowerBound)
         try statements.messages.delete.bind(2, sequences.upperBound)
         try statements.messages.delete.run()

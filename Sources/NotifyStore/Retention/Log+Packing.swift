@@ -17,7 +17,9 @@ extension Log {
         try statements.messages.take.bind(1, segment.first)
         try statements.messages.take.bind(2, segment.last)
         try statements.messages.take.run()
-        try delete(segment.first...segment.last, statements)
+        try statements.messages.delete.bind(1, segment.first)
+        try statements.messages.delete.bind(2, segment.last)
+        try statements.messages.delete.run()
         try statements.messages.returnTaken.run()
         try statements.messages.forgetTaken.run()
     }

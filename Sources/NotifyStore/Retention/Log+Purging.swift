@@ -144,6 +144,7 @@ extension Log {
     ) throws -> SegmentRow {
         var result = Deletion()
         let rest = entries.map { $0.reduced(by: parts[$0.key]) }
+        try applyValues(of: row.segment.first...row.segment.last)
         try inTransaction(.normal) { statements in
             let deleted = zip(entries, rest).map { $0.reduced(to: $1) }
             result = Deletion(usage: contents.names.usage(of: deleted.filter { $0.messages > 0 }))

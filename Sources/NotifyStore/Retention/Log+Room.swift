@@ -5,6 +5,8 @@ import NotifyLog
 extension Log {
     /// The longest time for which commits wait for room. The last transaction may take longer.
     private static let roomTime = Duration.seconds(2)
+    /// The longest time for which commits wait for values to be written to their rows, for which space is reserved.
+    private static let valueTime = Duration.milliseconds(500)
     /// The most free pages that are returned in one step.
     private static let pagesPerStep = 512
 
@@ -15,15 +17,19 @@ extension Log {
     func makeRoom(for batch: CommitBatch) -> Bool {
         guard isSound, batch.isProbe || !batch.blocks.isEmpty else { return false }
         do {
+            let unapplied = values.bytes
+            // On a full disk this may fail, but room can be made nevertheless.
+            try? applyValues(until: .now + Self.valueTime)
+            let hasApplied = values.bytes < unapplied
             let end = ContinuousClock.now + Self.roomTime
             let pages = disk.checkpoints.walPages
             try disk.checkpoints.run(.passive)
             let hasReturnedPages = try returnPages(for: batch, until: end)
-            guard let needed = try disk.missingBytes(for: batch) else { return false }
+            guard let needed = try disk.missingBytes(for: batch, unappliedBytes: unappliedBytes) else { return false }
             // Moving pages of the write-ahead log, or returning free pages, was enough.
-            if needed == 0, pages > 0 || hasReturnedPages { return true }
+            if needed == 0, pages > 0 || hasReturnedPages || hasApplied { return true }
             guard try deleteHistory(bytes: needed + UInt64(options.segmentBytes), until: end) > 0 else {
-                return pages > 0 || hasReturnedPages
+                return pages > 0 || hasReturnedPages || hasApplied
             }
             report.deletion.madeRoom = true
             try disk.checkpoints.run(.passive)
@@ -67,7 +73,9 @@ extension Log {
     /// - Returns: Whether pages were returned.
     private func returnPages(for batch: CommitBatch, until end: ContinuousClock.Instant) throws -> Bool {
         var hasReturned = false
-        while disk.shortage(for: batch) > 0, ContinuousClock.now < end, try disk.countPages().free > 0 {
+        while disk.shortage(for: batch, unappliedBytes: unappliedBytes) > 0, ContinuousClock.now < end,
+            try disk.countPages().free > 0
+        {
             try disk.removeFreePages(limit: Self.pagesPerStep)
             try disk.checkpoints.run(.truncate)
             hasReturned = true

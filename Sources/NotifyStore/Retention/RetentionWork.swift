@@ -32,7 +32,10 @@ final class RetentionWork: SlicedWork {
 extension CurrentLog {
     /// Begins the work of retention if it is due. Otherwise reports the sizes of the files, because a backup or a
     /// checkpoint may have changed them.
+    ///
+    /// Also begins to write changed values to their rows, if it is due.
     func maintainIfDue() {
+        applyValuesIfDue(isTimed: true)
         beginMaintaining()
         log?.disk.keepReserve()
         guard !isMaintaining else { return }

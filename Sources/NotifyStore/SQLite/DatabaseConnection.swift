@@ -123,6 +123,9 @@ final class DatabaseConnection {
         guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw SQLiteFailure(handle) }
     }
 
+    /// The number of rows that the last statement has inserted, changed or deleted.
+    var changedRows: Int { Int(sqlite3_changes64(handle)) }
+
     /// The integer in the first column of the first row; 0 if there is no row.
     func integer(_ sql: String) throws(SQLiteFailure) -> Int64 {
         let query = try PreparedStatement(self, sql)

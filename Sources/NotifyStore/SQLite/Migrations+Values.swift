@@ -21,4 +21,18 @@ extension Migrations {
             ALTER TABLE state ADD COLUMN forgotten_through INTEGER NOT NULL DEFAULT 0;
             """)
     }
+
+    /// Adds the table of the changes of values that may not be in the rows of the values yet: a row for each batch with
+    /// such changes.
+    @Sendable
+    static func keepValueChanges(_ database: DatabaseConnection) throws {
+        try database.execute(
+            """
+            CREATE TABLE value_changes (
+                batch INTEGER PRIMARY KEY,
+                changes BLOB NOT NULL,
+                crc INTEGER NOT NULL
+            ) STRICT;
+            """)
+    }
 }

@@ -9,7 +9,7 @@ enum Migrations {
     /// The step at index n migrates from version n to version n + 1.
     static let steps: [Step] = [
         createTables, keepGenerationAndIdentity, keepUsageAndStart, boundSegments, keepEarlierOwners, describeCopies,
-        keepDeletions, keepValues,
+        keepDeletions, keepValues, keepValueChanges,
     ]
 
     /// Runs the steps that the database lacks, in one transaction. If one fails, the database is unchanged.

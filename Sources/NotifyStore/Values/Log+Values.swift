@@ -8,6 +8,9 @@ extension Log {
         guard !forgotten.numbers.isEmpty else { return }
         for number in forgotten.numbers {
             try statements.values.forget.bind(1, number)
+            // The row may have the value as it was before it was cleared.
+            let isCleared = values.change(of: number)?.change.isCleared ?? false
+            try statements.values.forget.bind(2, Int64(isCleared ? 1 : 0))
             try statements.values.forget.run()
         }
         try database.changeState(statements) { $0.forgottenThrough = max($0.forgottenThrough, forgotten.through) }
@@ -15,21 +18,32 @@ extension Log {
 
     /// Reads the values when the log is opened.
     ///
-    /// - Returns: The values, the highest of their sequences, and the number of damaged rows, which are left out.
+    /// - Returns: The values, the highest of their sequences, and the number of damaged ones, which are left out.
     func readStoredValues() throws -> (values: StoredValues, last: UInt64, damaged: Int) {
-        let rows = try PreparedStatement(connection, "SELECT \(ValueRow.keyColumns) FROM retained ORDER BY number")
         var (stored, last, damaged) = (StoredValues(), UInt64(0), 0)
         var (indices, replaced): ([ValueKey: Int], [Int]) = ([:], [])
+        var unapplied: [UnappliedValues.Change] = []
         stored.forgottenThrough = database.state.forgottenThrough
-        while try rows.step() {
+        let records = try RecordedValueChanges(connection)
+        // No later change may have a sequence up to that of a record, even if its message is missing.
+        last = records.last
+        let scan = try ValueScan(
+            connection, ValueRow.keyColumns, records, forgottenThrough: stored.forgottenThrough, isSkipping: false)
+        while let next = try scan.next() {
             // A damaged row may have a number that was never assigned.
-            if rows.integer(0) < Limits.sequenceEnd { stored.lastNumber = max(stored.lastNumber, rows.integer(0)) }
-            guard let value = ValueRow(rows)?.value else {
+            if ValueRow.possibleNumbers.contains(next.number) {
+                stored.lastNumber = max(stored.lastNumber, next.number)
+            }
+            if let change = next.change {
+                unapplied.append(UnappliedValues.Change(change: change, bytes: next.value?.value.bytes ?? 0))
+            }
+            guard let row = next.value else {
                 damaged += 1
                 continue
             }
+            let value = row.value
             last = max(last, value.sequence)
-            // A batch that was reported as failed may have left a second row.
+            // A forged log may have two values with one key.
             if let index = indices[value.key] {
                 if stored.values[index].sequence > value.sequence { continue }
                 replaced.append(index)
@@ -38,6 +52,11 @@ extension Log {
             stored.values.append(value)
         }
         for index in replaced.sorted().reversed() { stored.values.remove(at: index) }
+        // The values without rows come last.
+        stored.values.sort { $0.number < $1.number }
+        damaged += Int(try connection.integer(ValueRow.negativeCount))
+        values.recovered(unapplied, recorded: records.count, last: records.last)
+        values.noteRows(through: stored.lastNumber)
         return (stored, last, damaged)
     }
 
@@ -45,31 +64,29 @@ extension Log {
     ///
     /// - Returns: Whether all values and marks were copied.
     func takeValues(of old: Log) throws -> Bool {
-        guard
-            let rows = try? RowScan(old.connection, ValueRow.columns, from: "retained", key: "number", isSkipping: true)
-        else { return false }
+        guard let scan = try? ValueScan(old, isSkipping: true) else { return false }
         var (isComplete, isAtEnd) = (true, false)
         while !isAtEnd {
             try inTransaction(.normal) { statements in
                 var bytes: UInt64 = 0
                 while bytes < 1 << 20 {
-                    let row: PreparedStatement?
-                    do { row = try rows.next() } catch { (row, isComplete) = (nil, false) }
-                    guard let row else {
+                    let next: ValueScan.Element?
+                    do { next = try scan.next() } catch { (next, isComplete) = (nil, false) }
+                    guard let next else {
                         isAtEnd = true
                         return
                     }
-                    guard let value = ValueRow(row), value.isContentSound(row) else {
+                    guard let value = next.value, value.isContentSound(next.row) else {
                         isComplete = false
                         continue
                     }
-                    try value.copy(row, with: statements.values.set)
+                    try value.copy(next.row, with: statements.values.set)
                     bytes += value.payloadLength + 512
                 }
             }
             disk.checkpointIfDue()
         }
         let negative = try? old.connection.integer(ValueRow.negativeCount)
-        return isComplete && rows.unreadable.isEmpty && negative == 0
+        return isComplete && scan.rows.unreadable.isEmpty && negative == 0
     }
 }

@@ -29,18 +29,9 @@ struct ValueReader {
         case .numbers(let numbers):
             if try read(numbers) { scannedThrough = request.through }
         case .byNumber:
-            let rows = statements.byNumber
-            defer { rows.reset() }
-            try rows.bind(1, min(request.after, UInt64(Int64.max)))
-            try rows.bind(2, min(request.through, UInt64(Int64.max)))
-            if try scan(rows, positionColumn: 0) { scannedThrough = request.through }
+            if try readByNumber() { scannedThrough = request.through }
         case .bySequence:
-            let rows = statements.bySequence
-            defer { rows.reset() }
-            try rows.bind(1, min(request.after, UInt64(Int64.max)))
-            // A batch that was reported as failed may have left values with higher sequences.
-            try rows.bind(2, log.persistedThrough)
-            if try scan(rows, positionColumn: 1) { scannedThrough = max(log.persistedThrough, request.after) }
+            if try readBySequence() { scannedThrough = max(log.persistedThrough, request.after) }
         }
         return Page.Content(block: block, scannedThrough: scannedThrough, damaged: damaged)
     }
@@ -61,31 +52,94 @@ struct ValueReader {
         defer { row.reset() }
         try row.bind(1, number)
         rowsLeft -= 1
-        guard try row.step() else {
+        let hasRow = try row.step()
+        if let change = log.values.change(of: number, newerThan: hasRow ? row.integer(1) : nil) {
+            return try take(change, position: number)
+        }
+        guard hasRow else {
             scannedThrough = number
             return true
         }
-        return try take(row, position: number, includesCleared: false)
+        return try take(ValueRow(row), position: number)
     }
 
-    /// Reads rows in their order. Returns false if the page reaches a limit before the end.
-    private mutating func scan(_ rows: PreparedStatement, positionColumn: Int32) throws -> Bool {
+    /// Reads values in the order of their numbers. Returns false if the page reaches a limit before the end.
+    private mutating func readByNumber() throws -> Bool {
+        let rows = statements.byNumber
+        defer { rows.reset() }
+        try rows.bind(1, min(request.after, UInt64(Int64.max)))
+        try rows.bind(2, min(request.through, UInt64(Int64.max)))
         while hasRoom {
             guard try rows.step() else { return true }
-            rowsLeft -= 1
-            log.pageCaches.work.rowsScanned += 1
-            let position = rows.integer(positionColumn)
-            guard position > scannedThrough else {
-                throw StorageFailure(kind: .damaged, message: "it has values out of order")
+            countRow()
+            let number = rows.integer(0)
+            try checkOrder(number)
+            let change = log.values.change(of: number, newerThan: rows.integer(1))
+            guard try change.map({ try take($0, position: number) }) ?? take(ValueRow(rows), position: number) else {
+                return false
             }
-            guard try take(rows, position: position, includesCleared: positionColumn == 1) else { return false }
         }
         return false
     }
 
-    /// Appends the value of a row to the page, if it matches. Returns false if it does not fit.
-    private mutating func take(_ row: PreparedStatement, position: UInt64, includesCleared: Bool) throws -> Bool {
-        guard let value = ValueRow(row) else {
+    /// Reads the last change of each value in the order of sequences: from rows, and from messages whose values are not
+    /// in the rows yet. Returns false if the page reaches a limit before the end.
+    private mutating func readBySequence() throws -> Bool {
+        let rows = statements.bySequence
+        defer { rows.reset() }
+        try rows.bind(1, min(request.after, UInt64(Int64.max)))
+        try rows.bind(2, log.persistedThrough)
+        var changes = log.values.changes(after: request.after).makeIterator()
+        var change = changes.next()
+        var hasRow = try rows.step()
+        while hasRoom {
+            guard hasRow || change != nil else { return true }
+            countRow()
+            let sequence = hasRow ? rows.integer(1) : .max
+            if let next = change, next.sequence < sequence {
+                let isTaken = try next.change.map {
+                    try take($0.change, position: next.sequence, includesCleared: true)
+                }
+                guard isTaken ?? true else { return false }
+                scannedThrough = next.sequence
+                change = changes.next()
+                continue
+            }
+            try checkOrder(sequence)
+            if change?.sequence == sequence { change = changes.next() }
+            if log.values.change(of: rows.integer(0), newerThan: sequence) != nil {
+                scannedThrough = sequence
+            } else if try !take(ValueRow(rows), position: sequence, includesCleared: true) {
+                return false
+            }
+            hasRow = try rows.step()
+        }
+        return false
+    }
+
+    private mutating func countRow() {
+        rowsLeft -= 1
+        log.pageCaches.work.rowsScanned += 1
+    }
+
+    private func checkOrder(_ position: UInt64) throws {
+        guard position > scannedThrough else {
+            throw StorageFailure(kind: .damaged, message: "it has values out of order")
+        }
+    }
+
+    /// Appends the value of a change to the page, if it matches. Returns false if it does not fit.
+    private mutating func take(_ change: ValueChange, position: UInt64, includesCleared: Bool = false) throws -> Bool {
+        try statements.withMessage(of: change, withContent: false) { value, _ in
+            try take(value, position: position, includesCleared: includesCleared)
+        }
+    }
+
+    /// Appends a value to the page, if it matches. Returns false if it does not fit.
+    ///
+    /// - Parameter value: Nil if it is damaged.
+    private mutating func take(_ value: ValueRow?, position: UInt64, includesCleared: Bool = false) throws -> Bool {
+        guard let value else {
             damaged.append(position)
             scannedThrough = position
             return true
@@ -108,12 +162,7 @@ struct ValueReader {
         if request.omitsPayloads {
             Delivery.append(value.stamp, value.parts, to: &block.frames)
         } else {
-            let row = statements.readOne
-            defer { row.reset() }
-            try row.bind(1, value.number)
-            guard try row.step(), let whole = ValueRow(row), whole.stamp.sequence == value.stamp.sequence,
-                whole.append(row, to: &block.frames)
-            else {
+            guard try appendContent(of: value) else {
                 damaged.append(position)
                 return
             }
@@ -124,6 +173,22 @@ struct ValueReader {
             LogBlock.Entry(
                 sequence: value.stamp.sequence, offset: UInt32(start), length: UInt32(block.frames.writerIndex - start)
             ))
+    }
+
+    /// Appends the whole message of a value to the page. Returns false if it is damaged.
+    private mutating func appendContent(of value: ValueRow) throws -> Bool {
+        if value.isFromMessage {
+            return try statements.withMessage(of: value.change, withContent: true) { whole, row in
+                whole?.append(row, to: &block.frames) ?? false
+            }
+        }
+        let row = statements.readOne
+        defer { row.reset() }
+        try row.bind(1, value.number)
+        guard try row.step(), let whole = ValueRow(row), whole.stamp.sequence == value.stamp.sequence else {
+            return false
+        }
+        return whole.append(row, to: &block.frames)
     }
 
     private func permitsOriginal(from start: Int) -> Bool {

@@ -19,6 +19,11 @@ struct ValueRow {
         """
     /// ``keyColumns``, and the content.
     static let columns = "\(keyColumns), headers, payload"
+    /// The query for the message of a change, with the columns of a value. Its parameters are those that
+    /// ``bind(_:to:)`` sets.
+    static let message = message(content: "messages.headers, messages.payload")
+    /// The same query without the content.
+    static let messageKey = message(content: "NULL, NULL")
     /// The number of rows with negative numbers, which are damaged and which no scan in the order of numbers reads.
     static let negativeCount = "SELECT count(*) FROM retained WHERE number < 0"
     /// Sets the row of a number.
@@ -30,8 +35,10 @@ struct ValueRow {
             headers = ?10, payload = ?11
         """
 
-    /// The possible numbers and sequences. Readers start after 0, so they would never reach a row with 0.
+    /// The possible sequences. Readers start after 0, so they would never reach a row with 0.
     private static let possible = 1..<Limits.sequenceEnd
+    /// The possible numbers. Higher ones would leave none for further values.
+    static let possibleNumbers = 1..<Limits.sequenceEnd / 2
     /// The latest possible time, in microseconds since 1970. The clock of the system is a signed number.
     private static let lastTime = UInt64(Int64.max)
 
@@ -42,13 +49,15 @@ struct ValueRow {
     let object: UnsafeRawBufferPointer
     let headersLength: UInt64
     let payloadLength: UInt64
+    /// Whether the value is read from its message, because its row does not have it yet.
+    let isFromMessage: Bool
 
     /// Reads the current row of a statement that selects ``keyColumns`` or ``columns``. Returns nil if the row is
     /// damaged. The content is not checked.
     init?(_ row: PreparedStatement) {
         let process = row.integer(6)
         guard row.integer(3) <= 1, let uid = UInt32(exactly: row.integer(5)), row.integer(4) <= Self.lastTime,
-            Self.possible.contains(row.integer(0)), Self.possible.contains(row.integer(1))
+            Self.possibleNumbers.contains(row.integer(0)), Self.possible.contains(row.integer(1))
         else { return nil }
         number = row.integer(0)
         isCleared = row.integer(3) == 1
@@ -57,11 +66,52 @@ struct ValueRow {
             pid: UInt32(truncatingIfNeeded: process))
         (name, object) = (row.bytes(7), row.bytes(8))
         (headersLength, payloadLength) = (row.integer(9), row.integer(10))
-        guard checksum == UInt32(row.integer(2) >> 32), (try? NotificationName.validate(utf8: name)) != nil,
-            object.count <= Limits.objectBytes,
-            headersLength <= Limits.headerBytes + Limits.reservedHeaderBytes,
-            payloadLength <= Limits.maximumPayloadBytes
+        isFromMessage = false
+        guard checksum == UInt32(row.integer(2) >> 32), hasPossibleSizes else { return nil }
+    }
+
+    private var hasPossibleSizes: Bool {
+        (try? NotificationName.validate(utf8: name)) != nil && object.count <= Limits.objectBytes
+            && headersLength <= Limits.headerBytes + Limits.reservedHeaderBytes
+            && payloadLength <= Limits.maximumPayloadBytes
+    }
+
+    /// Reads the current row of a statement of ``message`` or ``messageKey``. Returns nil if the message is damaged. The
+    /// content is not checked.
+    init?(ofMessage row: PreparedStatement) {
+        let key = SegmentEntry.Key(row.integer(13))
+        let process = row.integer(6)
+        number = row.integer(0)
+        isCleared = row.integer(3) == 1
+        stamp = Stamp(
+            sequence: row.integer(1), timeMicroseconds: row.integer(4), uid: key.uid, gid: UInt32(process >> 32),
+            pid: UInt32(truncatingIfNeeded: process))
+        (name, object) = (row.bytes(7), row.bytes(8))
+        (headersLength, payloadLength) = (row.integer(9), row.integer(10))
+        isFromMessage = true
+        guard row.integer(4) <= Self.lastTime, Self.possibleNumbers.contains(number),
+            Self.possible.contains(stamp.sequence),
+            NameRow.checksum(id: key.name, name) == row.integer32(14), MessageRow.isKeySound(value: row),
+            hasPossibleSizes
         else { return nil }
+    }
+
+    /// Sets the parameters of a statement of ``message`` or ``messageKey``.
+    static func bind(_ change: ValueChange, to statement: PreparedStatement) throws(SQLiteFailure) {
+        try statement.bind(1, change.number)
+        try statement.bind(2, Int64(change.isCleared ? 1 : 0))
+        try statement.bind(3, change.sequence)
+    }
+
+    private static func message(content: String) -> String {
+        // `key` has the id of the name in the high 32 bits, and the uid in the low ones.
+        """
+        SELECT ?1, messages.sequence, messages.checksums, ?2, messages.time, messages.key & 0xFFFFFFFF,
+            messages.process, names.name, messages.object, coalesce(length(messages.headers), 0),
+            coalesce(length(messages.payload), 0), \(content), messages.key, names.crc
+        FROM messages CROSS JOIN names ON names.id = messages.key >> 32 & 0xFFFFFFFF
+        WHERE messages.sequence = ?3
+        """
     }
 
     private init(_ message: Delivery, _ change: ValueChange) {
@@ -70,6 +120,7 @@ struct ValueRow {
         stamp = message.stamp
         (name, object) = (message.parts.name, message.parts.object)
         (headersLength, payloadLength) = (UInt64(message.parts.headers.count), UInt64(message.parts.payload.count))
+        isFromMessage = false
     }
 
     private var checksum: UInt32 {
@@ -111,7 +162,20 @@ struct ValueRow {
         try set.bindBlob(11, parts.payload)
     }
 
-    /// Sets the row of a number in another database to the current row of a statement that selects ``columns``.
+    /// Sets the row of a number to a damaged value, because the message of its last change is damaged. An earlier value
+    /// would be wrong.
+    static func setDamaged(_ change: ValueChange, with set: PreparedStatement) throws {
+        try set.bind(1, change.number)
+        try set.bind(2, change.sequence)
+        for column: Int32 in 3...7 { try set.bind(column, Int64(0)) }
+        // No name has a space.
+        try set.bindText(8, copying: " ")
+        defer { set.clearBindings() }
+        try set.run()
+    }
+
+    /// Sets the row of a number to the current row of a statement that selects ``columns``, or of a statement of
+    /// ``message``. The statements may be those of different databases.
     func copy(_ row: PreparedStatement, with set: PreparedStatement) throws {
         try bind(parts(in: row), bodyChecksum: row.integer32(2), to: set)
         defer { set.clearBindings() }
@@ -143,6 +207,9 @@ struct ValueRow {
         return MessageParts(name: name, object: object, messageID: nothing, headers: nothing, payload: nothing)
     }
 
+    /// The change that has made the value.
+    var change: ValueChange { ValueChange(sequence: stamp.sequence, number: number, isCleared: isCleared) }
+
     /// The value for the broker.
     var value: StoredValue {
         let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -153,28 +220,5 @@ struct ValueRow {
             bytes: StoredValue.bytes(
                 name: name.count, object: object.count, headers: Int(headersLength), payload: Int(payloadLength)),
             isCleared: isCleared, timeMicroseconds: stamp.timeMicroseconds)
-    }
-}
-
-/// The statements of values.
-struct ValueStatements {
-    let set, forget: PreparedStatement
-    /// Read the row of a number, without the content and whole.
-    let readKey, readOne: PreparedStatement
-    /// Read rows without their content in the order of numbers, and of sequences.
-    let byNumber, bySequence: PreparedStatement
-
-    init(_ connection: DatabaseConnection) throws(SQLiteFailure) {
-        func prepare(_ sql: String) throws(SQLiteFailure) -> PreparedStatement {
-            try PreparedStatement(connection, sql)
-        }
-        set = try prepare(ValueRow.set)
-        forget = try prepare("DELETE FROM retained WHERE number = ? AND cleared = 1")
-        readKey = try prepare("SELECT \(ValueRow.keyColumns) FROM retained WHERE number = ?")
-        readOne = try prepare("SELECT \(ValueRow.columns) FROM retained WHERE number = ?")
-        byNumber = try prepare(
-            "SELECT \(ValueRow.keyColumns) FROM retained WHERE number > ? AND number <= ? ORDER BY number")
-        bySequence = try prepare(
-            "SELECT \(ValueRow.keyColumns) FROM retained WHERE sequence > ? AND sequence <= ? ORDER BY sequence")
     }
 }

@@ -9,9 +9,10 @@ enum OldSchema: String, CaseIterable, Sendable {
     case version5
     case version6
     case version7
+    case version8
 
     /// Whether the rows have checksums, so that changing a row with SQL damages the log.
-    var hasChecksums: Bool { [.version4, .version5, .version6, .version7].contains(self) }
+    var hasChecksums: Bool { [.version4, .version5, .version6, .version7, .version8].contains(self) }
 
     /// A log that was closed cleanly with the next sequence 9000. It contains three subscriptions, and three messages
     /// with sequences up to 8193. Up to version 3, the messages are in three segments, of which two are closed; later,
@@ -30,6 +31,11 @@ enum OldSchema: String, CaseIterable, Sendable {
         case .version7:
             [
                 Self.version4Tables, Self.version4Rows, Self.version5Change, Self.version6Change, Self.version7Change,
+            ].joined(separator: "\n")
+        case .version8:
+            [
+                Self.version4Tables, Self.version4Rows, Self.version5Change, Self.version6Change, Self.version7Change,
+                Self.version8Change,
             ].joined(separator: "\n")
         }
     }
@@ -355,6 +361,24 @@ enum OldSchema: String, CaseIterable, Sendable {
             crc INTEGER NOT NULL
         ) STRICT;
         PRAGMA user_version = 7;
+        """
+
+    private static let version8Change = """
+        CREATE TABLE retained (
+            number INTEGER PRIMARY KEY,
+            sequence INTEGER NOT NULL UNIQUE,
+            checksums INTEGER NOT NULL,
+            cleared INTEGER NOT NULL,
+            time INTEGER NOT NULL,
+            uid INTEGER NOT NULL,
+            process INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            object TEXT,
+            headers BLOB,
+            payload BLOB
+        ) STRICT;
+        ALTER TABLE state ADD COLUMN forgotten_through INTEGER NOT NULL DEFAULT 0;
+        PRAGMA user_version = 8;
         """
 
     private static let version1Rows =

@@ -32,3 +32,17 @@ extension Store {
         return try await completion { readPage(request, completion: $0) }.result.get()
     }
 }
+
+extension Store {
+    /// Waits until no pass over changed values is under way.
+    func waitForValuePass() {
+        let current = current
+        while queue.wait({ current.slices.active(ValuePassWork.self) != nil }) {}
+    }
+
+    /// The number of changed values that are not in their rows.
+    var unappliedValues: Int {
+        let current = current
+        return queue.wait { current.log?.values.count ?? 0 }
+    }
+}

@@ -21,7 +21,7 @@ struct ForgedValueTests {
 
     private static let end = Limits.sequenceEnd
     private static let forgeries: [Forgery] =
-        [.number(0), .number(-3), .number(.min), .number(Int64(end)), .number(.max)]
+        [.number(0), .number(-3), .number(.min), .number(Int64(end / 2)), .number(Int64(end)), .number(.max)]
         + [.sequence(0), .sequence(end), .sequence(.max), .time(1 << 63), .time(.max)]
         + ["a..8", "a.*", "a.>", "a b", ".a", "a.", "a\u{1}", Array(repeating: "a", count: 33).joined(separator: ".")]
         .map { .name($0) }
@@ -94,7 +94,7 @@ struct ForgedValueTests {
         try store.close(nextSequence: 100)
     }
 
-    @Test(arguments: [Forgery.number(Int64(end) - 1), .time(UInt64(Int64.max))])
+    @Test(arguments: [Forgery.number(Int64(end / 2) - 1), .time(UInt64(Int64.max))])
     func `the highest possible number and time are sound`(_ forgery: Forgery) async throws {
         try await makeLog(forgery)
         #expect(try FileCheck.run(path: folder.database).findings.isSound)
