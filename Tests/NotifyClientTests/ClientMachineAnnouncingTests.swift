@@ -19,18 +19,18 @@ struct ClientMachineAnnouncingTests {
 
     init() throws { harness = try MachineHarness.ready() }
 
-    private func content(_ text: String) throws -> AnnouncedContent {
+    private func content(_ text: String, name: String = "a") throws -> AnnouncedContent {
         AnnouncedContent(
-            message: try .init(name: "a", payload: text.utf8, durability: .volatile),
+            message: try .init(name: name, payload: text.utf8, durability: .volatile),
             will: .init(headers: [], payload: Array("died".utf8)), grace: .seconds(2))
     }
 
     private func announce(
-        _ text: String = "1", takesOver: Bool = false, timeout: Duration? = nil
+        _ text: String = "1", name: String = "a", takesOver: Bool = false, timeout: Duration? = nil
     ) throws -> (number: UInt32, slot: ReplySlot<Announced>) {
         let slot = ReplySlot<Announced>(timeout: timeout)
         let entry = AnnouncementRegistration(
-            content: try content(text), takesOver: takesOver, end: end, openWaiter: slot)
+            content: try content(text, name: name), takesOver: takesOver, end: end, openWaiter: slot)
         return (harness.process { [now = harness.now] in $0.announce(entry, now: now, &$1) }, slot)
     }
 
@@ -59,6 +59,18 @@ struct ClientMachineAnnouncingTests {
 
     private func refuse(_ request: UInt64, _ code: ErrorCode) {
         harness.receive { ErrorFrame(request: request, code: code, detail: 11, message: "no").write(to: &$0) }
+    }
+
+    @Test func `a client announces one value per name and object`() async throws {
+        let first = try announce("1")
+        let second = try announce("2")
+        #expect(second.number == 0)
+        let error = await #expect(throws: NotifyError.self) { try await second.slot.wait() }
+        #expect(error?.code == .valueInUse && error?.detail == 0)
+        #expect(try sent().map(\.text) == ["1"])
+        harness.process { $0.withdrawAnnouncement(first.number, &$1) }
+        #expect(try announce("3").number > 0)
+        #expect(try sent().map(\.text) == ["3"])
     }
 
     @Test func `a value is announced again on the next connection, without taking it over`() async throws {
@@ -90,7 +102,7 @@ struct ClientMachineAnnouncingTests {
         confirm(try #require(try sent().first).request)
         #expect(await slot.code() == nil)
         harness.disconnect()
-        let (_, late) = try announce()
+        let (_, late) = try announce(name: "b")
         harness.advance(by: NotificationClient.Configuration.manual.connectionWait)
         #expect(await late.code() == .notConnected)
     }

@@ -7,6 +7,8 @@ struct AnnouncedContent: Sendable {
     let will: Will?
     let grace: Duration
 
+    var name: AnnouncedName { AnnouncedName(name: message.name, object: message.object) }
+
     /// A will, encoded.
     struct Will: Sendable {
         let headers: [UInt8]
@@ -33,5 +35,17 @@ struct AnnouncedContent: Sendable {
                 }
             }
         }
+    }
+}
+
+/// The name and object of an announced value.
+struct AnnouncedName: Hashable, Sendable {
+    let name: String
+    /// Nil if there is none, or if it is empty, which is the same.
+    let object: String?
+
+    init(name: String, object: String?) {
+        self.name = name
+        self.object = object?.isEmpty == true ? nil : object
     }
 }

@@ -27,10 +27,5 @@ struct AnnouncementRegistration: Registration {
 }
 
 extension RegistrationTable<AnnouncementRegistration> {
-    /// Whether a value is announced under the name and object of a message.
-    func contains(_ message: NotificationClient.OutgoingMessage) -> Bool {
-        firstNumber { $0.content.message.name == message.name && $0.content.message.object == message.object } != nil
-    }
-
     func number(announcedBy request: UInt64) -> UInt32? { firstNumber { $0.request == request } }
 }

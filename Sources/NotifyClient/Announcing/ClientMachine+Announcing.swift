@@ -7,6 +7,10 @@ extension ClientMachine {
     /// - Returns: The announcement's number; 0 if it was refused.
     mutating func announce(_ entry: AnnouncementRegistration, now: Duration, _ effects: inout Effects) -> UInt32 {
         guard let deadline = beginOpening(entry.openWaiter, now: now, &effects) else { return 0 }
+        guard announcedNames.insert(entry.content.name).inserted else {
+            if let waiter = entry.openWaiter { effects.answer(waiter, .failure(.announcedAlready)) }
+            return 0
+        }
         var entry = entry
         entry.phase = .waiting(deadline: deadline)
         let number = announcements.add(entry)
@@ -65,7 +69,7 @@ extension ClientMachine {
         if let slot { effects.answer(slot, .success(frame)) }
         guard let entry = announcements[number] else {
             // The announcement has ended since, for example because another connection had taken the value over.
-            if !announcements.contains(content.message) { withdraw(content) }
+            if !announcedNames.contains(content.name) { withdraw(content) }
             return
         }
         if let waiter = entry.openWaiter { effects.answer(waiter, .success(frame)) }
@@ -99,6 +103,7 @@ extension ClientMachine {
     /// - Parameter error: The reason; nil if the program has ended the announcement.
     mutating func finishAnnouncement(_ number: UInt32, _ error: NotifyError?, _ effects: inout Effects) {
         guard let entry = announcements.remove(number) else { return }
+        announcedNames.remove(entry.content.name)
         if let waiter = entry.openWaiter { effects.answer(waiter, .failure(error ?? .stopped)) }
         let end = entry.end
         effects.answers.append { end.end(error) }
@@ -133,6 +138,8 @@ extension ClientMachine {
 
 extension NotifyError {
     static let announcementEnded = NotifyError(.invalidArgument, "the value is not announced any more")
+    static let announcedAlready = NotifyError(
+        .valueInUse, "this client announces the value already: update it, or withdraw it first", detail: 0)
     static let announcedLater = NotifyError(
         .notConnected, "there is no connection; the value is announced when the client has connected again")
 }

@@ -55,8 +55,8 @@ extension NotificationClient {
     ///     ``Configuration/requestTimeout`` once there is a connection.
     /// - Returns: The announcement.
     /// - Throws: ``NotifyError``; `valueInUse` if another connection announces the value, whose pid is the error's
-    ///   ``NotifyError/detail``, or if there is a stored value: then the detail is 0. `forbidden` if this user may not
-    ///   post the name.
+    ///   ``NotifyError/detail``, or, with the detail 0, if this client announces it already or there is a stored value.
+    ///   `forbidden` if this user may not post the name.
     public nonisolated(nonsending) func announce(
         _ name: String, _ payload: some Collection<UInt8>, object: String? = nil, headers: Headers = [:],
         will: Will? = nil, grace: Duration = .zero, takesOver: Bool = false, timeout: Duration? = nil

@@ -57,6 +57,8 @@ struct ClientMachine: ~Copyable {
     var subscriptions = SubscriptionTable()
     var servers = RegistrationTable<ServerRegistration>()
     var announcements = RegistrationTable<AnnouncementRegistration>()
+    /// The names and objects of the announcements.
+    var announcedNames: Set<AnnouncedName> = []
     var router = DeliveryRouter()
     var flow = FlowControl()
     var extender = DeadlineExtender()

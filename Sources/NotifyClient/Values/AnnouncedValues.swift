@@ -2,18 +2,13 @@ import NotifyWire
 
 /// The announced values that a watch has reported. They end with the run of the daemon.
 struct AnnouncedValues {
-    private struct Name: Hashable {
-        let name: String
-        let object: String?
-    }
-
     /// The stamps of the messages that announced the values.
-    private var stamps: [Name: Stamp] = [:]
+    private var stamps: [AnnouncedName: Stamp] = [:]
 
     /// The event that reports a change; nil if the change clears an announced value that was not reported, or is older
     /// than the reported value.
     mutating func event(_ message: NotificationClient.Message) -> NotificationClient.ValueEvent? {
-        let name = Name(name: message.name, object: message.object)
+        let name = AnnouncedName(name: message.name, object: message.object)
         // The value was read by key. This is the clear of the stored value before it.
         if let known = stamps[name], message.sequence < known.sequence { return nil }
         guard let reason = message.clearedReason else {
