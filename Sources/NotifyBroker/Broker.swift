@@ -202,5 +202,7 @@ package struct Broker: ~Copyable {
         }
         actions.append(.scheduleTick)
         recorder.monitors.discardRecorded()
+        // Watches read all values again.
+        pages.values.committed()
     }
 }

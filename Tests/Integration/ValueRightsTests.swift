@@ -79,7 +79,7 @@ extension IntegrationTests {
         }
 
         @Test func `a reload withdraws and grants rights to values, also of a watch that waits`() async throws {
-            let watch = try start(as: Self.bob, "subscribe", "--retained", ">", "--count", "3")
+            let watch = try start(as: Self.bob, "subscribe", "--retained", ">", "--count", "5")
             for payload in ["1", "2"] {
                 #expect(try await run(as: Self.alice, "post plan \(payload) --retain").status == .status(0))
                 if payload == "1" {
@@ -95,9 +95,32 @@ extension IntegrationTests {
             #expect(try await watch.waitForLines(2) == ["plan 1", "other 3"])
             try await reload("")
             #expect(try await run(as: Self.bob, "get plan").output == "2\n")
+            #expect(try await watch.waitForLines(4).suffix(2) == ["plan 2", "other 3"], "all values are read again")
             #expect(try await run(as: Self.alice, "post plan 4 --retain").status == .status(0))
             #expect(try await watch.waitForExit() == .status(0))
-            #expect(watch.standardOutput.current.text == "plan 1\nother 3\nplan 4\n")
+            #expect(watch.standardOutput.current.text == "plan 1\nother 3\nplan 2\nother 3\nplan 4\n")
+        }
+
+        @Test func `a user with the right to manage everything takes an announced value over`() async throws {
+            let holder = try start(as: Self.alice, "announce", "board", "first")
+            _ = try await holder.waitForLines(1)
+            let command = "announce board second --takeover -- echo started"
+            let refused = try await run(as: Self.bob, command)
+            #expect(refused.status == .status(75) && refused.output.isEmpty, "\(refused.errors)")
+            try await reload("policy:\n  - {allow: [manage], names: [\">\"], uids: [\(Self.bob)]}\n")
+            #expect(try await run(as: Self.bob, command).output == "started\n")
+            #expect(try await holder.waitForExit() == .status(1), "the value was taken over")
+        }
+
+        @Test func `a user without the right to manage learns nothing of clients`() async throws {
+            try await reload("presence: true\npolicy:\n  - {allow: [manage], names: [\">\"], uids: [\(Self.bob)]}\n")
+            let refused = try await run(as: Self.alice, "subscribe 'notifyd.clients.>' --timeout 1")
+            #expect(refused.status == .status(77), "\(refused.errors)")
+            let watcher = try start(as: Self.bob, "subscribe", "notifyd.clients.>", "--count", "1")
+            try daemon.waitForSubscriptions(1)
+            #expect(try await run(as: Self.alice, "ping").status == .status(0))
+            #expect(try await watcher.waitForExit() == .status(0))
+            expectText(watcher.standardOutput.current.text, "notifyd.clients.\(Self.alice).connected")
         }
 
         @Test func `a user serves another user's names only with the right 'serve'`() async throws {

@@ -51,7 +51,7 @@ extension Broker {
         end(read)
         guard !connections[slot].session.isClosing else { return true }
         var answer = ValuePage(
-            request: read.request, count: UInt32(page.block.entries.count), epoch: commits.epoch, run: run,
+            request: read.request, count: UInt32(page.block.entries.count), epoch: valueEpoch, run: run,
             through: read.after, announcedThrough: read.announcedAfter)
         answer.isEnd = page.isEnd
         if case .keys = order {

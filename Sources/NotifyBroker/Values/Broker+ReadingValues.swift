@@ -5,6 +5,10 @@ import NotifyWire
 
 /// Values for clients, a page at a time.
 extension Broker {
+    /// Identifies what positions in values mean: it changes when another log replaces this one, and with the access rules,
+    /// because a position has passed the changes that its user was not permitted to receive. Not 0, which stands for any.
+    var valueEpoch: UInt64 { max(1, commits.epoch ^ access.policy.digest) }
+
     /// Makes the request wait for its page.
     ///
     /// - Throws: `limitReached` if too many requests of the connection are unanswered, and errors of the filter.
@@ -14,7 +18,7 @@ extension Broker {
         var filter = try filter(patterns: read.patterns, object: "", for: connections[slot].identity)
         // An empty object selects values without an object.
         filter.object = read.object
-        guard read.epoch == 0 || read.epoch == commits.epoch else { return answerReset(read.request, slot) }
+        guard read.epoch == 0 || read.epoch == valueEpoch else { return answerReset(read.request, slot) }
         let (after, through, announcedAfter): (UInt64, UInt64, UInt64) =
             switch read.order {
             case .keys(let after, let through):
@@ -40,7 +44,7 @@ extension Broker {
 
     private mutating func answerReset(_ request: UInt64, _ slot: ConnectionSlot) {
         answer(
-            slot, ValuePage(request: request, isEnd: true, isReset: true, epoch: commits.epoch, run: run, through: 0))
+            slot, ValuePage(request: request, isEnd: true, isReset: true, epoch: valueEpoch, run: run, through: 0))
     }
 
     /// Adds a request that waits for a page of values.
@@ -51,7 +55,8 @@ extension Broker {
         let charge = try ledger.charge(ValueRead.byteCount(filter), as: .pendingBytes, to: connections[slot].uid)
         let read = ValueRead(
             connection: connections[slot].id, request: request, charge: charge, filter: filter, use: use,
-            maximumMessages: maximumMessages, after: after, through: through, announcedAfter: announcedAfter, run: run)
+            maximumMessages: maximumMessages, after: after, through: through, announcedAfter: announcedAfter, run: run,
+            epoch: valueEpoch)
         connections[slot].valueReads += 1
         if case .clear = use, values.areUncertain {
             commits.append(nil, then: .clearing(read))
@@ -105,7 +110,7 @@ extension Broker {
     private mutating func answerFromMemory(_ read: ValueRead, _ order: ReadValues.Order) -> Bool {
         guard case .changes = order else { return answerAnnounced(read, order) }
         let slot = read.connection.slot
-        guard isKnown(read.after) else {
+        guard read.epoch == valueEpoch, isKnown(read.after) else {
             end(read)
             answerReset(read.request, slot)
             return true
@@ -115,7 +120,7 @@ extension Broker {
             answer(
                 slot,
                 ValuePage(
-                    request: read.request, isAnnouncedReset: true, epoch: commits.epoch, run: run, through: read.after))
+                    request: read.request, isAnnouncedReset: true, epoch: valueEpoch, run: run, through: read.after))
             return true
         }
         return answerAnnounced(read, order)
@@ -172,7 +177,7 @@ extension Broker {
         let slot = read.connection.slot
         var (read, block) = (read, content.block)
         var page = ValuePage(
-            request: read.request, epoch: commits.epoch, run: run, through: content.scannedThrough,
+            request: read.request, epoch: valueEpoch, run: run, through: content.scannedThrough,
             damaged: UInt64(content.damaged.count))
         let room = read.maximumMessages - block.entries.count
         switch order {
@@ -220,7 +225,7 @@ extension Broker {
         answer(
             slot,
             ValuePage(
-                request: read.request, isEnd: true, epoch: commits.epoch, run: run, through: read.after,
+                request: read.request, isEnd: true, epoch: valueEpoch, run: run, through: read.after,
                 announcedThrough: read.announcedAfter))
         return true
     }

@@ -31,6 +31,8 @@ struct ValueRead: ClientRead {
     /// The sequence after which to read changes of announced values, and the run of the daemon in which it is.
     var announcedAfter: UInt64 = 0
     var run: UInt64 = 0
+    /// The epoch of the positions.
+    let epoch: UInt64
     /// The highest committed sequence when the page was requested.
     var persistedThrough: UInt64 = 0
     /// The generation of the policy under which the page was requested.

@@ -14,7 +14,7 @@ extension NotificationClient {
         /// change.
         case upToDate(ValuePosition)
         /// What was reported is obsolete, because it is unknown what has changed since, for example because a backup was
-        /// restored. All values follow, and then `upToDate`.
+        /// restored, or because access rules were changed. All values follow, and then `upToDate`.
         case reset
         /// Values are damaged in the daemon's log, so they can't be reported. Some of them might not match.
         case damaged(count: Int)
@@ -22,7 +22,7 @@ extension NotificationClient {
 
     /// A position in the changes of values, with which a watch can continue, also in another run of the program.
     public struct ValuePosition: Hashable, Codable, Sendable {
-        /// The epoch of the daemon's log.
+        /// The epoch of the daemon's log and access rules.
         public let epoch: UInt64
         /// The sequence up to which all changes were read.
         public let sequence: UInt64
@@ -117,7 +117,9 @@ extension NotificationClient {
                     let events = cursor.received(page)
                     if case .reset? = events.first {
                         throw NotifyError(
-                            .storageFailed, "the log was replaced while its values were read; read them again")
+                            .storageFailed,
+                            "the log was replaced, or access rules were changed, while values were read; read them again"
+                        )
                     }
                     messages = events.compactMap { if case .value(let message) = $0 { message } else { nil } }[...]
                 }

@@ -10,6 +10,8 @@ import NotifyWire
 /// generation of the policy that made it.
 package struct AccessPolicy: Sendable {
     package let generation: UInt32
+    /// A hash of the rules, which is the same in every run of the daemon.
+    package let digest: UInt64
     private let rules: CompiledRules
     private let openBytes: ByteSet
 
@@ -21,16 +23,25 @@ package struct AccessPolicy: Sendable {
         let rules = CompiledRules(AccessRule.defaults(daemonUID: daemonUID) + rules)
         self.rules = rules
         openBytes = rules.openBytes
+        digest = Self.digest(of: rules.rules)
     }
 
-    private init(generation: UInt32, rules: CompiledRules) {
+    private init(generation: UInt32, _ other: AccessPolicy) {
         self.generation = generation
-        self.rules = rules
-        openBytes = rules.openBytes
+        (rules, openBytes, digest) = (other.rules, other.openBytes, other.digest)
     }
 
     /// The same rules with another generation.
-    package func with(generation: UInt32) -> AccessPolicy { AccessPolicy(generation: generation, rules: rules) }
+    package func with(generation: UInt32) -> AccessPolicy { AccessPolicy(generation: generation, self) }
+
+    /// The 64-bit FNV-1a hash of the rules as text. Files with rules are trusted, so the hash needs no key.
+    private static func digest(of rules: [AccessRule]) -> UInt64 {
+        var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+        for rule in rules {
+            for byte in "\(rule)\n".utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        }
+        return digest
+    }
 
     /// The most work of a decision about a pattern, in units of about 20 ns.
     package var walkCost: Int { rules.rules.count * 4 }

@@ -104,6 +104,26 @@ struct ReadingValuesTests {
         #expect(try !isReset(cleared, host, client))
     }
 
+    /// The position may have passed changes that the client was not permitted to receive.
+    @Test func `after a change of the rights, a waiting request and an earlier position are reset`() throws {
+        let client = host.connect()
+        client.setValue("a", "1")
+        host.run()
+        let first = try #require(page(client, client.readValues("a")))
+        let changes = ReadValues.Order.changes(after: host.lastSequence, announcedAfter: 0, isWaiting: true)
+        let waiting = client.readValues("a", order: changes, epoch: first.page.epoch)
+        host.run()
+        #expect(ValueAnswers(client).pages[waiting] == nil)
+        let rule = AccessRule(.deny, [.subscribe], names: ["other"])
+        host.core.broker.policyChanged(to: AccessPolicy(generation: 1, rules: [rule]))
+        let answer = try #require(page(client, waiting))
+        #expect(answer.page.isReset && answer.page.epoch != first.page.epoch)
+        let resumed = client.readValues("a", order: changes, epoch: first.page.epoch)
+        #expect(try #require(page(client, resumed)).page.isReset)
+        let again = try #require(page(client, client.readValues("a")))
+        #expect(again.values.map(\.payload) == ["1"] && again.page.epoch == answer.page.epoch)
+    }
+
     @Test func `a position that the log lost with the power is reset`() throws {
         let client = host.connect()
         client.setValue("a", "1")
