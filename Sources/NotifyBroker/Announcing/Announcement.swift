@@ -25,6 +25,8 @@ struct Announcement {
     }
 
     let key: ValueKey
+    /// The key of the name without the object; nil if there is no object.
+    let nameKey: ValueKey?
     /// The position among the announced values, which the key on the wire contains.
     let number: UInt64
     /// The sequence of the message that has announced the value.

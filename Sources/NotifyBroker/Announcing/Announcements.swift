@@ -38,6 +38,8 @@ struct Announcements {
     private var positions: [ValueKey: Position] = [:]
     /// The marks by sequence, the oldest first. Some may have been replaced.
     private var markOrder: Deque<(sequence: UInt64, key: ValueKey)> = []
+    /// The keys of values with objects, by the key of the name alone.
+    private var objects: [ValueKey: Set<ValueKey>] = [:]
     private var keysByConnection: [ConnectionID: Set<ValueKey>] = [:]
     private var absences = Heap<Absence>()
     /// The values that wait to be cleared. Some may have been replaced.
@@ -67,6 +69,11 @@ struct Announcements {
     /// The number for the next new value.
     var nextNumber: UInt64 { numbers.last + 1 }
 
+    /// A value of a name, with any object; nil if there is none.
+    func value(ofName nameKey: ValueKey) -> Announcement? {
+        entries[nameKey] ?? objects[nameKey]?.first.flatMap { entries[$0] }
+    }
+
     // MARK: Changing
 
     /// Adds a value, or replaces the one of its key.
@@ -77,6 +84,7 @@ struct Announcements {
         let old = remove(key)
         removeMark(key)
         entries[key] = announcement
+        if let nameKey = announcement.nameKey { objects[nameKey, default: []].insert(key) }
         positions[key] = Position(number: announcement.number, sequence: announcement.sequence)
         if let connection = announcement.connection { keysByConnection[connection, default: []].insert(key) }
         if old?.number != announcement.number { numbers.append(announcement.number, key) }
@@ -111,6 +119,10 @@ struct Announcements {
 
     private mutating func remove(_ key: ValueKey) -> Announcement? {
         guard let old = entries.removeValue(forKey: key) else { return nil }
+        if let nameKey = old.nameKey {
+            objects[nameKey]?.remove(key)
+            if objects[nameKey]?.isEmpty == true { objects[nameKey] = nil }
+        }
         if let connection = old.connection {
             keysByConnection[connection]?.remove(key)
             if keysByConnection[connection]?.isEmpty == true { keysByConnection[connection] = nil }

@@ -31,7 +31,7 @@ extension Broker {
         }
         let charge = try chargeAnnouncement(request, name.key, slot)
         do throws(WireError) {
-            try publish(request, as: post, admission, name.key, charge, from: slot, now: now)
+            try publish(request, as: post, admission, name, charge, from: slot, now: now)
         } catch {
             release(charge)
             throw error
@@ -91,10 +91,10 @@ extension Broker {
     }
 
     private mutating func publish(
-        _ request: Announce, as post: Post, _ admission: Admission, _ key: ValueKey, _ charge: Charge,
+        _ request: Announce, as post: Post, _ admission: Admission, _ name: ValueName, _ charge: Charge,
         from slot: ConnectionSlot, now: BrokerTime
     ) throws(WireError) {
-        let old = announcements[key]
+        let old = announcements[name.key]
         let connection = connections[slot]
         let poster = Poster(uid: connection.uid, gid: connection.gid, pid: connection.pid, connection: slot)
         let isTakeover = old.map { $0.connection != connection.id && !$0.isOfSameClient(connection) } ?? false
@@ -116,7 +116,8 @@ extension Broker {
         access.retain(connection.identity)
         let replaced = announcements.insert(
             Announcement(
-                key: key, number: old?.number ?? announcements.nextNumber, sequence: receipt.sequence,
+                key: name.key, nameKey: name.nameKey, number: old?.number ?? announcements.nextNumber,
+                sequence: receipt.sequence,
                 request: request.request, owner: connection.identity,
                 poster: Poster(uid: poster.uid, gid: poster.gid, pid: poster.pid, connection: nil),
                 instance: connection.instance, presence: .connected(connection.id),
@@ -169,6 +170,19 @@ extension Broker {
         guard announcements.count > 0 else { return nil }
         endIfDue(key, now: now)
         return announcements[key]?.poster.pid
+    }
+
+    /// The pid of a process that has announced a value of a name; nil if there is none.
+    ///
+    /// - Parameter object: The object; nil for any.
+    mutating func announcer(of name: String, object: String?, now: BrokerTime) -> UInt32? {
+        guard announcements.count > 0 else { return nil }
+        if let object { return announcer(of: ValueKey(name: name, object: object), now: now) }
+        let nameKey = ValueKey(name: name, object: "")
+        while let found = announcements.value(ofName: nameKey) {
+            if let pid = announcer(of: found.key, now: now) { return pid }
+        }
+        return nil
     }
 }
 

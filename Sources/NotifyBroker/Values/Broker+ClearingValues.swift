@@ -19,6 +19,11 @@ extension Broker {
         guard clear.ifSequence == nil else {
             throw WireError(.invalidArgument, "an expected sequence needs a name without wildcards")
         }
+        for pattern in patterns where pattern.isExact {
+            if let pid = announcer(of: pattern.string, object: clear.object, now: now) {
+                return refuse(slot, request: clear.request, .valueInUse(by: pid), detail: UInt64(pid))
+            }
+        }
         try checkValueReads(slot)
         try begin(
             .clear(ValueRead.Clearing()), clear.request, SubscriptionFilter(patterns: patterns, object: clear.object),
@@ -101,10 +106,12 @@ extension Broker {
             }
         } catch {
             end(read)
-            let done = clearing.count == 0 ? "" : "; \(clearing.count) values were cleared before that"
             // The name may be one that the client may not receive.
-            let message = error.code == .forbidden ? "you may not post some of these names" : error.message
-            return reject(slot, request: read.request, WireError(error.code, message + done), now: now)
+            let message =
+                error.code == .forbidden
+                ? "you may not post some of these names: choose patterns of names that you may post" : error.message
+            let others = "; others of the values may be cleared"
+            return reject(slot, request: read.request, WireError(error.code, message + others), now: now)
         }
         read.after = content.scannedThrough
         clearing.isAtEnd = read.after >= read.through

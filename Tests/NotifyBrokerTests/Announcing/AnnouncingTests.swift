@@ -85,15 +85,17 @@ struct AnnouncingTests {
         let set = other.setValue("a", "x")
         let conditional = other.setValue("a", "x", ifSequence: 0)
         let cleared = other.clear("a", object: "")
+        owner.announce("b", object: "o", "2")
+        let (anyObject, withObject) = (other.clear("a"), other.clear("b"))
         let all = other.clear(">")
         host.run()
         let refused = ValueAnswers(other)
-        for request in [set, conditional, cleared] {
+        for request in [set, conditional, cleared, anyObject, withObject] {
             #expect(refused.errors[request]?.code == ErrorCode.valueInUse.rawValue)
             #expect(refused.errors[request]?.detail == 11)
         }
         #expect(refused.cleared[all]?.count == 1, "a pattern clears stored values only")
-        #expect(host.values(">").map(\.payload) == ["1"])
+        #expect(host.values(">").map(\.payload) == ["1", "2"])
         owner.announce("stored", "a")
         host.run()
         #expect(host.values("stored").map(\.payload) == ["a"])
