@@ -93,9 +93,11 @@ extension Broker {
 
     /// The used amounts of the resources that are limited for all users together.
     var usesInTotal: [ResourceUse] {
-        [
+        let valueLimit = configuration.valueBytes
+        return [
             ResourceUse("memory_bytes", ledger.totalBytes + sharedBytes, limit: ledger.memoryLimit),
             ResourceUse("connections", connections.count + connections.leftSockets, limit: configuration.connections),
+            ResourceUse("value_bytes", values.totalBytes, limit: valueLimit == .max ? nil : valueLimit),
         ]
     }
 

@@ -159,9 +159,19 @@ struct Ledger {
         change(resource, by: amount - self.amount(of: resource, uid: uid), uid: uid)
     }
 
+    /// - Throws: `limitReached` if the usage exceeds the limit.
+    func check(_ resource: Resource, uid: UInt32) throws(WireError) {
+        guard amount(of: resource, uid: uid) <= limit(of: resource) else { throw exceeded(resource, uid: uid) }
+    }
+
+    /// Checks a change of the usage. One that adds nothing is permitted even above the limit, which may have been
+    /// lowered.
+    ///
     /// - Throws: `limitReached` if the usage plus `more` exceeds the limit.
-    func check(_ resource: Resource, adding more: Int = 0, uid: UInt32) throws(WireError) {
-        guard amount(of: resource, uid: uid) + more <= limit(of: resource) else { throw exceeded(resource, uid: uid) }
+    func check(_ resource: Resource, adding more: Int, uid: UInt32) throws(WireError) {
+        guard more <= 0 || amount(of: resource, uid: uid) + more <= limit(of: resource) else {
+            throw exceeded(resource, uid: uid)
+        }
     }
 
     /// Records that `uid` stores a message under `name`, in a batch.

@@ -75,7 +75,8 @@ extension Broker {
         try ledger.check(.values, adding: 1 - (own?.count ?? 0), uid: uid)
         try ledger.check(.valueBytes, adding: bytes - (own?.bytes ?? 0), uid: uid)
         let limit = configuration.valueBytes
-        guard values.totalBytes + bytes - (old?.bytes ?? 0) <= limit else {
+        let added = bytes - (old?.bytes ?? 0)
+        guard added <= 0 || values.totalBytes + added <= limit else {
             throw WireError(
                 .limitReached,
                 "all values together take \(values.totalBytes) bytes, and the limit is \(limit), a quarter of "
