@@ -99,7 +99,7 @@ enum AttackKind: String, CaseIterable {
         case .abandoned: 10_000
         case .storm, .halfClose: 15_000
         case .poison: 40
-        case .values: 16
+        case .values: 20
         case .announcements: 12
         }
     }

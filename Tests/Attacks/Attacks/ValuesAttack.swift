@@ -3,8 +3,8 @@ import NotifyWire
 import WireTestSupport
 
 /// Connections of one user that abuse values, in turn: some keep setting values of nearly 1 MiB until the user's share
-/// is full, and beyond; some set values under ever new names; some watch values and do not read the first pages; and
-/// some clear values by patterns without end.
+/// is full, and beyond; some set values under ever new names; some watch values and do not read the first pages; some
+/// clear values by patterns without end; and some set, clear, announce, read, serve and ask for names of another user.
 final class ValuesAttack: Attack {
     /// The user's shares, which are small, so that the attack uses them up at once.
     static let values = 500
@@ -31,6 +31,8 @@ final class ValuesAttack: Attack {
             "set": connections.count(.receipt), "cleared": connections.count(.valuesCleared),
             "refusedValues": clients.reduce(0) { $0 + $1.refusedValues },
             "refusedBytes": clients.reduce(0) { $0 + $1.refusedBytes },
+            "forbidden": clients.reduce(0) { $0 + $1.forbidden },
+            "permitted": clients.reduce(0) { $0 + $1.permitted },
         ]
     }
 
@@ -42,7 +44,7 @@ final class ValuesAttack: Attack {
 
 private final class HostileValueClient {
     private enum Behaviour: CaseIterable {
-        case large, flooding, stopped, clearing
+        case large, flooding, stopped, clearing, trespassing
     }
 
     private static let largePayload = [UInt8](repeating: 7, count: (1 << 20) - 1024)
@@ -56,6 +58,9 @@ private final class HostileValueClient {
     /// The numbers of requests that were refused because of the user's number of values, and of their bytes.
     private(set) var refusedValues = 0
     private(set) var refusedBytes = 0
+    /// The number of requests about names of another user that were refused, and of those that were not.
+    private(set) var forbidden = 0
+    var permitted: Int { behaviour == .trespassing ? connection.scanner.count(.receipt) : 0 }
     private let behaviour: Behaviour
     private let number: Int
     private var count = 0
@@ -73,6 +78,7 @@ private final class HostileValueClient {
     private func refused(_ body: UnsafeRawBufferPointer) {
         var reader = FieldReader(body)
         guard let error = try? ErrorFrame(flags: 0, reading: &reader) else { return }
+        if error.code == ErrorCode.forbidden.rawValue { forbidden += 1 }
         if error.message.contains("(limits.per_user.values)") { refusedValues += 1 }
         if error.message.contains("(limits.per_user.value_bytes)") { refusedBytes += 1 }
     }
@@ -111,8 +117,20 @@ private final class HostileValueClient {
             // Leaves most of the values, so that the share stays full.
             connection.write(
                 ClearValues(request: connection.newRequest(), object: nil, patterns: ["values.large.0", "*.n1.>"]))
+        case .trespassing: trespass()
         }
         connection.flush()
+    }
+
+    /// Sends one request of each kind about names of root.
+    private func trespass() {
+        let name = "user.0.n\(next(of: 1_000))"
+        connection.write(setValueFrame(connection.newRequest(), name))
+        connection.write(announceFrame(connection.newRequest(), name))
+        connection.write(ClearValues(request: connection.newRequest(), object: nil, patterns: [name]))
+        connection.write(ReadValues(request: connection.newRequest(), patterns: [name]))
+        connection.write(Serve(request: connection.newRequest(), server: 1, concurrency: 1, patterns: [name]))
+        connection.write(askFrame(connection.newRequest(), name, timeout: .seconds(1)))
     }
 
     private func next(of end: Int) -> Int {

@@ -167,13 +167,17 @@ extension Row {
                     ? [] : ["failed_bytes is \(failedBytes)"])
         },
         Row(
-            .values, "values of 1 MiB, of ever new names, cleared without end, and read by clients that stop reading",
+            .values, "values of 1 MiB, of ever new and of others' names, cleared without end, read by stopped clients",
             userLimits: ["values": ValuesAttack.values, "value_bytes": ValuesAttack.valueBytes]
         ) {
             let figures = $0.figures.mapValues { Int($0) }
-            let enough = [("set", 300), ("cleared", 5), ("refusedValues", 20), ("refusedBytes", 1)]
+            let enough = [
+                ("set", 300), ("cleared", 5), ("refusedValues", 20), ("refusedBytes", 1), ("forbidden", 1_000),
+            ]
             let missing = enough.filter { figures[$0.0] ?? 0 < $0.1 }.map { "\($0.0) is \(figures[$0.0] ?? 0)" }
+            let permitted = figures["permitted"] ?? 0
             return Limits.rate($0) + Limits.agreement($0) + missing
+                + (permitted == 0 ? [] : ["\(permitted) values of another user were set"])
         },
         Row(
             .announcements,
