@@ -81,7 +81,7 @@ enum {
     READ_VALUES = 0x1F,
     READ_VALUES_FIXED = 48,
     READ_VALUES_REQUEST = 0,       // 8: request
-    READ_VALUES_EPOCH = 8,         // 8: epoch of the log
+    READ_VALUES_EPOCH = 8,         // 8: epoch of the values
     READ_VALUES_RUN = 16,          // 8: run of the daemon
     READ_VALUES_POSITION = 24,     // 8: position
     READ_VALUES_LAST = 32,         // 8: last key to read
@@ -125,7 +125,7 @@ enum {
     VALUE_PAGE_REQUEST = 0,        // 8: request
     VALUE_PAGE_COUNT = 8,          // 4: number of deliver frames that follow
     VALUE_PAGE_FLAGS = 12,         // 1: flags: 1 the page reaches the end
-    VALUE_PAGE_EPOCH = 16,         // 8: epoch of the log
+    VALUE_PAGE_EPOCH = 16,         // 8: epoch of the values
     VALUE_PAGE_RUN = 24,           // 8: run of the daemon
     VALUE_PAGE_POSITION = 32,      // 8: position after which the next page continues
     VALUE_PAGE_ANNOUNCED = 40,     // 8: the second position
