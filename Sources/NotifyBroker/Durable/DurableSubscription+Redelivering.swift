@@ -29,7 +29,7 @@ extension DurableSubscription {
     func failures(of sequence: UInt64) -> UInt32 { _redeliveries.failures(of: sequence) }
 
     /// The reason of a message's last failure, if the log does not have it yet; otherwise empty.
-    func unsavedReason(of sequence: UInt64) -> String { _redeliveries.unsaved[sequence] ?? "" }
+    func unsavedReason(of sequence: UInt64) -> String { _redeliveries.unsavedReason(of: sequence) ?? "" }
 
     // MARK: Copies to read
 

@@ -38,8 +38,8 @@ struct Redeliveries {
     /// Messages that must become dead letters and whose row the log has. Some entries are out of date.
     var dead: Deque<UInt64> = []
     var unsaved = UnsavedReasons()
-    /// The number of rows in the batch in flight, and the memory of their reasons.
-    private var saving = (rows: 0, memory: 0)
+    /// The reasons in the batch in flight.
+    private var saving = UnsavedReasons()
     private(set) var bytes = 0
     /// The bytes of the messages without a copy in the log.
     private(set) var uncopiedBytes = 0
@@ -65,10 +65,10 @@ struct Redeliveries {
 
     var count: Int { messages.count }
     var isEmpty: Bool { messages.isEmpty }
-    var byteCount: Int { messages.count * Self.messageBytes + unsaved.byteCount + saving.memory }
+    var byteCount: Int { messages.count * Self.messageBytes + unsaved.byteCount + saving.byteCount }
     var hasUnsaved: Bool { !unsaved.isEmpty }
     /// The number of messages whose rows in the log are out of date.
-    var unsavedCount: Int { unsaved.count + saving.rows }
+    var unsavedCount: Int { unsaved.count + saving.count }
     /// Whether copies may have to be read, for due messages or for dead letters.
     var hasWork: Bool { !due.isEmpty || !evaluatedDue.isEmpty || hasDead }
     /// Whether messages may have to become dead letters. May be true because of outdated entries.
@@ -217,12 +217,16 @@ struct Redeliveries {
 
     /// Takes the messages whose rows are out of date, with the reasons of their last failures, for the next batch.
     mutating func beginSaving() -> [UInt64: String] {
-        saving = (unsaved.count, unsaved.byteCount)
-        return unsaved.take()
+        saving = unsaved
+        unsaved = UnsavedReasons()
+        return saving.all
     }
 
     /// Ends the saving of the batch in flight.
-    mutating func endSaving() { saving = (0, 0) }
+    mutating func endSaving() { saving = UnsavedReasons() }
+
+    /// The reason of a message's last failure, if the log does not have it yet; otherwise nil.
+    func unsavedReason(of sequence: UInt64) -> String? { unsaved[sequence] ?? saving[sequence] }
 
     /// Records that the log has the copy of a message.
     mutating func copied(_ sequence: UInt64) {

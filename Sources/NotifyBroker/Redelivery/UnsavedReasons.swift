@@ -20,12 +20,6 @@ struct UnsavedReasons {
         }
     }
 
-    /// Takes all messages with their reasons.
-    mutating func take() -> [UInt64: String] {
-        defer { self = UnsavedReasons() }
-        return all
-    }
-
     /// Adds messages that could not be saved, except those that have changed since.
     mutating func restore(_ reasons: [UInt64: String]) {
         for (sequence, reason) in reasons where all[sequence] == nil { self[sequence] = reason }

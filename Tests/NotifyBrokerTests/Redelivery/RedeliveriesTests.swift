@@ -63,6 +63,18 @@ import Testing
             && messages.withheld.bytes == withheld.reduce(0) { $0 + Int($1.bytes) }
     }
 
+    @Test func `the reason of a failure is known until the log has it`() {
+        var messages = Redeliveries()
+        let next = Redeliveries.Next.wait(microseconds: 10_000_000, now: .test())
+        messages.add(7, next, failures: 1, bytes: 100, holder: Self.one, reason: "why")
+        let unsaved = messages.unsavedReason(of: 7)
+        _ = messages.takeUnsaved(of: DurableID(1), now: .zero)
+        let saving = messages.unsavedReason(of: 7)
+        messages.saved([7])
+        let saved = messages.unsavedReason(of: 7)
+        #expect(unsaved == "why" && saving == "why" && saved == nil)
+    }
+
     @Test func `withheld messages take at most half of the room, and the oldest are removed`() {
         var messages = Redeliveries()
         let count = UInt64(WithheldCopies.maximumCount)
