@@ -45,9 +45,12 @@ extension Log {
             changes.append(change)
             bytes += change.bytes
         }
-        let remains = try changes.isEmpty ? deleteRecords(pass) : apply(changes)
-        disk.checkpointIfDue()
-        return remains
+        guard changes.isEmpty else {
+            try apply(changes)
+            return true
+        }
+        defer { disk.checkpointIfDue() }
+        return try deleteRecords(pass)
     }
 
     /// Performs a pass until a time, because space is reserved for values that are not in their rows.
@@ -63,17 +66,16 @@ extension Log {
         guard !values.isEmpty else { return }
         let changes = values.changes(in: sequences).sorted { $0.change.number < $1.change.number }
         for chunk in changes.chunks(ofCount: Self.valuesPerTransaction) {
-            _ = try apply(Array(chunk))
-            disk.checkpointIfDue()
+            try apply(Array(chunk))
         }
     }
 
-    private func apply(_ changes: [UnappliedValues.Change]) throws -> Bool {
+    private func apply(_ changes: [UnappliedValues.Change]) throws {
         try inTransaction(.normal) { statements in
             for change in changes { try apply(change.change, statements.values) }
         }
         values.applied(changes)
-        return true
+        disk.checkpointIfDue()
     }
 
     private func deleteRecords(_ pass: ValuePass) throws -> Bool {

@@ -4,7 +4,7 @@ import NotifyLog
 /// The changes of values that are committed, but that may not be in the rows of the values yet: the messages of the log
 /// have the values.
 ///
-/// A row that has a change already is no error: its sequence says so.
+/// A row may have its change already: readers compare the sequences.
 struct UnappliedValues: ~Copyable {
     struct Change: Equatable {
         let change: ValueChange
