@@ -23,7 +23,7 @@ package struct AccessPolicy: Sendable {
         let rules = CompiledRules(AccessRule.defaults(daemonUID: daemonUID) + rules)
         self.rules = rules
         openBytes = rules.openBytes
-        digest = Self.digest(of: rules.rules)
+        digest = rules.rules.digest
     }
 
     private init(generation: UInt32, _ other: AccessPolicy) {
@@ -33,15 +33,6 @@ package struct AccessPolicy: Sendable {
 
     /// The same rules with another generation.
     package func with(generation: UInt32) -> AccessPolicy { AccessPolicy(generation: generation, self) }
-
-    /// The 64-bit FNV-1a hash of the rules as text. Files with rules are trusted, so the hash needs no key.
-    private static func digest(of rules: [AccessRule]) -> UInt64 {
-        var digest: UInt64 = 0xcbf2_9ce4_8422_2325
-        for rule in rules {
-            for byte in "\(rule)\n".utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        }
-        return digest
-    }
 
     /// The most work of a decision about a pattern, in units of about 20 ns.
     package var walkCost: Int { rules.rules.count * 4 }
