@@ -24,6 +24,16 @@ import Testing
 
     private func current(_ name: String) -> UInt64? { values.current(ValueKey(name: name, object: ""))?.sequence }
 
+    /// A time at which marks that were committed at the beginning are forgotten.
+    private static let aged: UInt64 = 48 * 3_600 * 1_000_000
+
+    /// Commits the mark of a cleared value, with the name "a" and sequence 1.
+    private mutating func commitMark() {
+        _ = change("a", 1, isCleared: true)
+        _ = beginBatch()
+        values.persisted(now: 1)
+    }
+
     private mutating func beginBatch() -> [ValueChange] { values.beginBatch(now: 0).changes }
 
     @Test mutating func `a value that is changed twice in a batch is in it once, at its last sequence`() {
@@ -73,48 +83,39 @@ import Testing
     }
 
     @Test mutating func `a forgotten mark does not remove the value that has its slot`() {
-        _ = change("a", 1, isCleared: true)
-        _ = beginBatch()
-        values.persisted(now: 1)
-        let aged: UInt64 = 48 * 3_600 * 1_000_000
-        let forgotten = values.beginBatch(now: aged).forgotten
+        commitMark()
+        let forgotten = values.beginBatch(now: Self.aged).forgotten
         #expect(forgotten.numbers == [1])
-        values.persisted(now: aged)
+        values.persisted(now: Self.aged)
         #expect(current("a") == nil)
         _ = change("b", 2)
         let changes = beginBatch()
         #expect(changes.map(\.number) == [2])
-        values.persisted(now: aged)
-        let nothing = values.beginBatch(now: 2 * aged).forgotten
+        values.persisted(now: Self.aged)
+        let nothing = values.beginBatch(now: 2 * Self.aged).forgotten
         #expect(nothing.numbers.isEmpty)
         #expect(current("b") == 2)
     }
 
     @Test mutating func `a mark that is set again while its deletion is in flight gets another number`() {
-        _ = change("a", 1, isCleared: true)
-        _ = beginBatch()
-        values.persisted(now: 1)
-        let aged: UInt64 = 48 * 3_600 * 1_000_000
-        let forgotten = values.beginBatch(now: aged).forgotten
+        commitMark()
+        let forgotten = values.beginBatch(now: Self.aged).forgotten
         #expect(forgotten.numbers == [1])
         _ = change("a", 2)
-        values.persisted(now: aged)
+        values.persisted(now: Self.aged)
         #expect(current("a") == 2)
         let changes = beginBatch()
         #expect(changes == [ValueChange(sequence: 2, number: 2, isCleared: false)], "the row of the mark is deleted")
     }
 
     @Test mutating func `an old mark is forgotten although a change that would have replaced it has failed`() {
-        _ = change("a", 1, isCleared: true)
-        _ = beginBatch()
-        values.persisted(now: 1)
-        let aged: UInt64 = 48 * 3_600 * 1_000_000
+        commitMark()
         _ = change("a", 2)
-        let replaced = values.beginBatch(now: aged)
+        let replaced = values.beginBatch(now: Self.aged)
         #expect(replaced.changes.map(\.number) == [1] && replaced.forgotten.numbers.isEmpty)
         _ = values.failed()
         #expect(current("a") == 1)
-        let forgotten = values.beginBatch(now: aged).forgotten
+        let forgotten = values.beginBatch(now: Self.aged).forgotten
         #expect(forgotten.numbers == [1])
     }
 
