@@ -1,3 +1,4 @@
+import Algorithms
 import DequeModule
 import NotifyCenter
 
@@ -17,8 +18,8 @@ struct Service {
     /// The registration in the center of services.
     let registration: UInt64
     var servers: [ServerID] = []
-    /// The calls that wait, in order. Some may be answered, handed to a server of another service that matches, too, or
-    /// sent to services of another user.
+    /// The calls that wait, in the order in which they were asked. Some may be answered, handed to a server of another
+    /// service that matches, too, or sent to services of another user.
     private(set) var waiting: Deque<CallID> = []
     /// The number of waiting calls at which those that do not wait any more are removed.
     private var waitingLimit = 64
@@ -29,13 +30,15 @@ struct Service {
         self.registration = registration
     }
 
-    /// Adds a call to the end of the queue or, if a server has returned it, to the beginning.
-    mutating func append(_ call: CallID, isReturned: Bool, _ isWaiting: (CallID) -> Bool) {
+    /// Adds a call to the queue. A call that a server has returned gets its old place.
+    mutating func queue(_ call: CallID, _ isWaiting: (CallID) -> Bool) {
         if waiting.count >= waitingLimit {
             waiting.removeAll { !isWaiting($0) }
             waitingLimit = max(64, 2 * waiting.count)
         }
-        if isReturned { waiting.prepend(call) } else { waiting.append(call) }
+        let place = waiting.partitioningIndex { $0.generation >= call.generation }
+        guard place == waiting.endIndex || waiting[place] != call else { return }
+        waiting.insert(call, at: place)
     }
 
     /// Takes the first waiting call that satisfies the predicate.

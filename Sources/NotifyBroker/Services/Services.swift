@@ -178,7 +178,7 @@ extension Services {
         }
         guard let best else {
             for registration in resolution.registrations {
-                queue(call, for: registration.slot, isReturned: !returnedBy.isEmpty)
+                queue(call, for: registration.slot)
             }
             return nil
         }
@@ -187,9 +187,9 @@ extension Services {
     }
 
     /// Adds a call to the queue of a service.
-    private mutating func queue(_ call: CallID, for slot: Int32, isReturned: Bool) {
+    private mutating func queue(_ call: CallID, for slot: Int32) {
         let uid = table[slot].uid
-        table[slot].append(call, isReturned: isReturned) { calls[$0]?.waits(for: uid) == true }
+        table[slot].queue(call) { calls[$0]?.waits(for: uid) == true }
     }
 
     /// Whether services that a name resolves to belong to another user.
@@ -228,7 +228,7 @@ extension Services {
                         && isPermitted(name)
                 }
         }
-        for call in matching { queue(call, for: slot, isReturned: false) }
+        for call in matching { queue(call, for: slot) }
     }
 
     /// Hands the next waiting call to a server that has room.
