@@ -5,7 +5,8 @@ import NotifyLog
 struct BatchWriter: ~Copyable {
     /// Whether history is deleted to make room for a batch.
     var makesRoom = true
-    /// Whether the database is marked as in use. If the next start finds it so, the daemon did not stop cleanly.
+    /// Whether the start is recorded: the database is marked as in use. If the next start finds it so, the daemon did not
+    /// stop cleanly.
     var isMarkedInUse = true
     /// A batch that was committed, but reported as failed, because a file was found moved away, replaced or truncated
     /// right afterwards. The batch must still be removed from the database.

@@ -31,7 +31,8 @@ extension Log {
         let damagedDeletions = try readDeletions(before: next)
         let records = try readSubscriptions()
         try track(records)
-        writer.isMarkedInUse = !wasClean
+        if !wasClean && usedBelow == 0 { lostThrough = next - 1 }
+        writer.isMarkedInUse = !wasClean && lostThrough == 0
         disk.measure()
         var recovered = RecoveredLog(
             nextSequence: next, persistedThrough: persistedThrough,
@@ -60,8 +61,9 @@ extension Log {
         return recovered
     }
 
-    /// Marks the log as in use, so that the next start detects a crash. On a full disk the first commit marks the log:
-    /// until then no message is stored, and none is delivered to a durable subscription.
+    /// Marks the log as in use, so that the next start detects a crash, and records that changes of values may be lost.
+    /// On a full disk the first commit does so: until then no message is stored, and none is delivered to a durable
+    /// subscription.
     func markInUse() throws {
         guard !writer.isMarkedInUse else { return }
         do {
@@ -71,7 +73,10 @@ extension Log {
     }
 
     func markInUse(_ statements: Statements) throws {
-        try database.changeState(statements) { $0.isClean = false }
+        try database.changeState(statements) { state in
+            state.isClean = false
+            state.forgottenThrough = max(state.forgottenThrough, lostThrough)
+        }
     }
 
     /// Records the exact next sequence for the next start, checkpoints the write-ahead log, and releases the

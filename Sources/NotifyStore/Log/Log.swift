@@ -24,6 +24,9 @@ final class Log {
     var subscriptions = StoredSubscriptions()
     /// The changes of values that are not in the rows of the values yet.
     var values = UnappliedValues()
+    /// The last sequence that may have been lost with the power before this start: clients may have read changes of values
+    /// up to it that the log does not contain. 0 if power was not lost.
+    var lostThrough: UInt64 = 0
     /// The deletions, for readers.
     var deletions = DeletionLog()
     var retention = RetentionPasses()
