@@ -38,6 +38,8 @@ struct Announcement {
     let poster: Poster
     /// The client that has announced the value, which may do so again after a lost connection.
     let instance: InstanceID
+    /// The number of the connection. Those of later connections are higher.
+    let connectionNumber: UInt64
     var presence: Presence
     let grace: Duration
     let will: Will?
@@ -50,10 +52,15 @@ struct Announcement {
         if case .connected(let connection) = presence { connection } else { nil }
     }
 
-    /// Whether a connection is a later one of the client that has announced the value. The end of the earlier one may
-    /// not be known yet.
-    func isOfSameClient(_ connection: Connection) -> Bool {
-        poster.uid == connection.uid && instance == connection.instance
+    /// Whether a connection has announced the value, or is a later one of the same client. The end of the earlier one
+    /// may not be known yet, and requests of it may still be processed.
+    func belongs(to connection: Connection) -> Bool {
+        poster.uid == connection.uid && instance == connection.instance && connection.number >= connectionNumber
+    }
+
+    /// What a client is told that wants to use the name and object.
+    var holder: ValueHolder {
+        if case .connected = presence { .connected(poster.pid) } else { .absent(poster.pid) }
     }
 
     /// The memory of an announced value and its will, in bytes.

@@ -38,10 +38,10 @@ extension Broker {
         }
     }
 
-    /// Refuses a message whose name and object are in use by a process, or if the pid is 0 by a stored value.
-    mutating func refuse(_ post: Post, becauseOf holder: UInt32, _ slot: ConnectionSlot, now: BrokerTime) {
-        if !recorder.monitors.isEmpty { recordRefused(post, from: slot, .valueInUse(by: holder), now: now) }
-        refuse(slot, request: post.request, .valueInUse(by: holder), detail: UInt64(holder))
+    /// Refuses a message whose name and object are in use.
+    mutating func refuse(_ post: Post, becauseOf holder: ValueHolder, _ slot: ConnectionSlot, now: BrokerTime) {
+        if !recorder.monitors.isEmpty { recordRefused(post, from: slot, holder.error, now: now) }
+        refuse(slot, request: post.request, holder.error, detail: UInt64(holder.pid))
     }
 
     private func checkContent(of request: Announce) throws(WireError) {
@@ -53,16 +53,14 @@ extension Broker {
         try HeaderList.validate(will.headers)
     }
 
-    /// The pid of the process that holds the name and object, 0 for a stored value; nil if the connection may announce
-    /// a value.
-    private func holder(of key: ValueKey, for request: Announce, _ slot: ConnectionSlot) -> UInt32? {
+    /// What holds the name and object; nil if the connection may announce a value.
+    private func holder(of key: ValueKey, for request: Announce, _ slot: ConnectionSlot) -> ValueHolder? {
         // A change that waits for its commit counts, too: if the commit of a clear failed, both values would be there.
-        guard !values.isUncertain(key), values.current(key).sequence == 0 else { return 0 }
-        guard let held = announcements[key], held.connection != connections[slot].id else { return nil }
-        if held.isOfSameClient(connections[slot]) { return nil }
+        guard !values.isUncertain(key), values.current(key).sequence == 0 else { return .stored }
+        guard let held = announcements[key], !held.belongs(to: connections[slot]) else { return nil }
         let isSameUser = held.poster.uid == connections[slot].uid
         let mayTakeOver = request.takesOver && (isSameUser || access.mayManageEverything(connections[slot].identity))
-        return mayTakeOver ? nil : held.poster.pid
+        return mayTakeOver ? nil : held.holder
     }
 
     /// Charges the user for an announced value.
@@ -97,7 +95,7 @@ extension Broker {
         let old = announcements[name.key]
         let connection = connections[slot]
         let poster = Poster(uid: connection.uid, gid: connection.gid, pid: connection.pid, connection: slot)
-        let isTakeover = old.map { $0.connection != connection.id && !$0.isOfSameClient(connection) } ?? false
+        let isTakeover = old.map { !$0.belongs(to: connection) } ?? false
         if let old, isTakeover { try publish(clearOf: old, .takenOver, by: poster, now: now) }
         let headers = EphemeralHeader.encoded(after: post.parts.headers)
         let result = headers.withUnsafeBytes { headers in
@@ -120,7 +118,8 @@ extension Broker {
                 sequence: receipt.sequence,
                 request: request.request, owner: connection.identity,
                 poster: Poster(uid: poster.uid, gid: poster.gid, pid: poster.pid, connection: nil),
-                instance: connection.instance, presence: .connected(connection.id),
+                instance: connection.instance, connectionNumber: connection.number,
+                presence: .connected(connection.id),
                 grace: .milliseconds(Int64(request.graceMilliseconds)),
                 will: request.will.map(Announcement.Will.init), message: message, charge: charge))
         if let replaced { release(replaced) }
@@ -155,7 +154,7 @@ extension Broker {
             Result { () throws(WireError) in try HeaderList.validate(headers) }
         }.get()
         let key = ValueKey(name: request.name, object: request.object)
-        guard let held = announcements[key], held.isOfSameClient(connections[slot])
+        guard let held = announcements[key], held.belongs(to: connections[slot])
         else {
             return answer(slot, ValuesCleared(request: request.request, count: 0, sequence: 0))
         }
@@ -165,22 +164,22 @@ extension Broker {
 
     // MARK: Stored values
 
-    /// The pid of the process that has announced the value of a name and object; nil if there is none.
-    mutating func announcer(of key: ValueKey, now: BrokerTime) -> UInt32? {
+    /// Who has announced the value of a name and object; nil if there is none.
+    mutating func announcer(of key: ValueKey, now: BrokerTime) -> ValueHolder? {
         guard announcements.count > 0 else { return nil }
         endIfDue(key, now: now)
-        return announcements[key]?.poster.pid
+        return announcements[key]?.holder
     }
 
-    /// The pid of a process that has announced a value of a name; nil if there is none.
+    /// Who has announced a value of a name; nil if there is none.
     ///
     /// - Parameter object: The object; nil for any.
-    mutating func announcer(of name: String, object: String?, now: BrokerTime) -> UInt32? {
+    mutating func announcer(of name: String, object: String?, now: BrokerTime) -> ValueHolder? {
         guard announcements.count > 0 else { return nil }
         if let object { return announcer(of: ValueKey(name: name, object: object), now: now) }
         let nameKey = ValueKey(name: name, object: "")
         while let found = announcements.value(ofName: nameKey) {
-            if let pid = announcer(of: found.key, now: now) { return pid }
+            if let holder = announcer(of: found.key, now: now) { return holder }
         }
         return nil
     }
@@ -190,16 +189,5 @@ extension ValueKey {
     init(name: String, object: String) {
         let (name, object) = (Array(name.utf8), Array(object.utf8))
         self = name.withUnsafeBytes { name in object.withUnsafeBytes { ValueKey(name: name, object: $0) } }
-    }
-}
-
-extension WireError {
-    /// - Parameter pid: The process that has announced the value; 0 for a stored value.
-    static func valueInUse(by pid: UInt32) -> WireError {
-        WireError(
-            .valueInUse,
-            pid == 0
-                ? "there is a stored value, or it is being changed: clear it first, or choose another name"
-                : "the value is announced by the process \(pid): it ends with that process, or choose another name")
     }
 }

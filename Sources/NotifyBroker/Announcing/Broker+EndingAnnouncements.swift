@@ -103,7 +103,8 @@ extension Broker {
                     }
                     announcements.endDeliveries += admission.resolution.count
                     scheduler.charge(admission.resolution.count * FairScheduler.Cost.delivery, to: poster.uid)
-                    _ = try? publish(parts, admission, from: poster, now: now)
+                    guard (try? publish(parts, admission, from: poster, now: now)) != nil else { return }
+                    if admission.account != nil { commits.append(nil, then: .will) }
                 }
             }
         }

@@ -4,12 +4,10 @@ import NotifyWire
 
 /// Answers about values that wait for a commit.
 extension Broker {
-    /// Adds an answer that rests on the present value of a key to the next batch.
+    /// Checks that there is room for an answer that waits for a commit.
     ///
-    /// - Throws: `storageFailed`, `logFull`, `logDamaged` or `limitReached` if there is no room for it.
-    mutating func answerLater(
-        _ answer: PendingLog.Continuation, _ key: ValueKey, _ slot: ConnectionSlot
-    ) throws(WireError) {
+    /// - Throws: `storageFailed`, `logFull`, `logDamaged` or `limitReached`.
+    func checkAnswerRoom(_ slot: ConnectionSlot) throws(WireError) {
         try commits.checkRoom()
         try ledger.checkRoom(for: 0, uid: connections[slot].uid)
         guard connections[slot].pendingAnswers < configuration.postWindow else {
@@ -17,6 +15,10 @@ extension Broker {
                 .limitReached,
                 "\(configuration.postWindow) requests of this connection wait for a commit: wait for some of them")
         }
+    }
+
+    /// Adds an answer that rests on the present value of a key to the next batch, after ``checkAnswerRoom(_:)``.
+    mutating func answerLater(_ answer: PendingLog.Continuation, _ key: ValueKey, _ slot: ConnectionSlot) {
         values.noteDependence(on: key)
         connections[slot].answerPending()
         commits.append(nil, then: answer)

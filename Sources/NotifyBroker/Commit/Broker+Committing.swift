@@ -98,6 +98,7 @@ extension Broker {
                 guard connections.contains(connection) else { continue }
                 connections[connection.slot].answerResolved()
                 answer(connection.slot, cleared)
+            case .will: break
             case .clearing(let read): clearingCommitted(read)
             }
         }
@@ -139,6 +140,7 @@ extension Broker {
             case .valueRefused(let connection, let request, _): refusePending(connection, request: request, error)
             case .valueCleared(let connection, let cleared):
                 refusePending(connection, request: cleared.request, error)
+            case .will: statistics.unstoredWills += 1
             case .clearing(let read): clearingFailed(read, error)
             }
         }

@@ -50,6 +50,8 @@ struct PendingLog {
         case valueRefused(ConnectionID, request: UInt64, current: UInt64)
         /// A value that is cleared, or that another change in the batch has cleared before.
         case valueCleared(ConnectionID, ValuesCleared)
+        /// The will of a client that has disconnected.
+        case will
         /// A request that clears the values of patterns. The batch clears the values of one page.
         case clearing(ValueRead)
     }

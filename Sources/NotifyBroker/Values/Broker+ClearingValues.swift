@@ -20,8 +20,8 @@ extension Broker {
             throw WireError(.invalidArgument, "an expected sequence needs a name without wildcards")
         }
         for pattern in patterns where pattern.isExact {
-            if let pid = announcer(of: pattern.string, object: clear.object, now: now) {
-                return refuse(slot, request: clear.request, .valueInUse(by: pid), detail: UInt64(pid))
+            if let holder = announcer(of: pattern.string, object: clear.object, now: now) {
+                return refuse(slot, request: clear.request, holder.error, detail: UInt64(holder.pid))
             }
         }
         try checkValueReads(slot)
@@ -49,6 +49,8 @@ extension Broker {
             object.withUTF8 { object in
                 Result { () throws(WireError) -> (sequence: UInt64, key: ValueKey)? in
                     let value = ValueName(name: UnsafeRawBufferPointer(name), object: UnsafeRawBufferPointer(object))
+                    // Once the value is cleared, the request can't be refused.
+                    if values.find(value.key) != nil { try checkAnswerRoom(slot) }
                     let sequence = try clearValue(value, ifSequence: clear.ifSequence, clear.request, slot, now: now)
                     return sequence.map { ($0, value.key) }
                 }
@@ -57,7 +59,7 @@ extension Broker {
         guard let (sequence, key) = try result.get() else { return }
         let cleared = ValuesCleared(request: clear.request, count: sequence == 0 ? 0 : 1, sequence: sequence)
         guard values.isUncertain(key) else { return answer(slot, cleared) }
-        try answerLater(.valueCleared(connections[slot].id, cleared), key, slot)
+        answerLater(.valueCleared(connections[slot].id, cleared), key, slot)
     }
 
     /// Clears the value of a name and object, if its sequence is the expected one.
@@ -67,8 +69,8 @@ extension Broker {
         _ value: ValueName, ifSequence: UInt64?, _ request: UInt64, _ slot: ConnectionSlot, now: BrokerTime
     ) throws(WireError) -> UInt64? {
         _ = try access.checkPost(value.name, connections[slot].identity)
-        if let pid = announcer(of: value.key, now: now) {
-            refuse(slot, request: request, .valueInUse(by: pid), detail: UInt64(pid))
+        if let holder = announcer(of: value.key, now: now) {
+            refuse(slot, request: request, holder.error, detail: UInt64(holder.pid))
             return nil
         }
         let record = values.find(value.key)
@@ -139,6 +141,9 @@ extension Broker {
             return ledger.release(read.charge)
         }
         guard clearing.isAtEnd else {
+            var read = read
+            // The request has waited for the values of earlier requests, which have numbers only now.
+            if read.after == 0 { read.through = values.lastNumber }
             pages.values.append(read)
             return actions.append(.scheduleTick)
         }

@@ -27,7 +27,7 @@ extension Broker {
         }
         let admission = try admit(post, from: slot)
         let name = ValueName(name: post.parts.name, object: post.parts.object)
-        if let pid = announcer(of: name.key, now: now) { return refuse(post, becauseOf: pid, slot, now: now) }
+        if let holder = announcer(of: name.key, now: now) { return refuse(post, becauseOf: holder, slot, now: now) }
         let record = values.find(name.key)
         let current = values.current(record)
         guard current.meets(request.ifSequence) else {
@@ -93,7 +93,8 @@ extension Broker {
         guard values.isUncertain(key) else {
             return refuse(slot, request: request, .valueChanged(current), detail: current.sequence)
         }
-        try answerLater(.valueRefused(connections[slot].id, request: request, current: current.sequence), key, slot)
+        try checkAnswerRoom(slot)
+        answerLater(.valueRefused(connections[slot].id, request: request, current: current.sequence), key, slot)
     }
 }
 
@@ -112,7 +113,7 @@ extension WireError {
         WireError(
             .valueChanged,
             sequence == 0
-                ? "there is no value: expect sequence 0 to set the first one"
+                ? "there is no value of this name and object"
                 : "the value has sequence \(sequence), not the expected one: read it again")
     }
 }

@@ -11,7 +11,7 @@ struct ClearCommand: AsyncParsableCommand, PatternTaking {
             a pattern matches. Several values are not cleared in one step: after an error, some of them may be cleared.
 
             With --if-sequence, the command ends with status 1 and the present sequence on standard error if the value \
-            has another sequence.
+            has another sequence. This concerns one value: without --object, the one without an object.
 
             EXAMPLES
               notifyctl clear jobs.backup

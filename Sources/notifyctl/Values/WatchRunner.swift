@@ -47,9 +47,9 @@ struct WatchRunner: Sendable {
         case (.reset, _):
             "it is not known what has changed: all values follow again, and those that do not follow are gone"
         case (.damaged(1), _):
-            "a value is damaged in the daemon's log: set it again ('notifyctl check' lists the damage)"
+            "a value is damaged in the daemon's log: set it again; 'notifyctl check' says how to repair the log"
         case (.damaged(let count), _):
-            "\(count) values are damaged in the daemon's log: set them again ('notifyctl check' lists the damage)"
+            "\(count) values are damaged in the daemon's log: set them again; 'notifyctl check' says how to repair the log"
         case (.value, _), (.cleared, _), (.upToDate, _): nil
         }
     }
