@@ -172,7 +172,9 @@ struct AnnouncingTests {
         let stranger = host.connect()
         stranger.announce("a", "x")
         host.run()
-        #expect(errors(stranger) == [.valueInUse])
+        let error = stranger.takeErrors().first
+        #expect(error?.code == ErrorCode.valueInUse.rawValue)
+        #expect(error?.message.contains("grace period") == true)
         let again = host.connect(instance: instance)
         again.announce("a", "2", will: "died again", grace: .seconds(10))
         host.run()
@@ -202,6 +204,27 @@ struct AnnouncingTests {
         #expect(ValueAnswers(again).cleared[request]?.count == 1)
         host.advance(.seconds(11))
         #expect(host.values("a").isEmpty)
+    }
+
+    @Test func `requests of an earlier connection do not change the value of the later one`() {
+        let instance = InstanceID(high: 5, low: 6)
+        let (earlier, watcher) = (host.connect(instance: instance), host.connect())
+        watcher.subscribe(1, ["a"])
+        earlier.announce("a", "1", will: "died")
+        host.run()
+        let later = host.connect(instance: instance)
+        later.announce("a", "2", will: "died")
+        host.run()
+        #expect(texts(watcher) == ["a=1", "a=2"])
+        let request = earlier.withdraw("a")
+        earlier.announce("a", "3")
+        host.run()
+        let answers = ValueAnswers(earlier)
+        #expect(answers.cleared[request]?.count == 0)
+        #expect(answers.errors.values.map { ErrorCode(rawValue: $0.code) } == [.valueInUse])
+        host.closed(earlier)
+        host.run()
+        #expect(texts(watcher).isEmpty && host.values("a").map(\.payload) == ["2"])
     }
 
     @Test func `invalid announcements are refused`() throws {
@@ -267,6 +290,23 @@ struct AnnouncingTests {
         host.tick()
         #expect(texts(live) == ["a=disconnected", "a=died"])
         host.runTicks()
+        #expect(host.counter("unstored_wills") == 1)
+    }
+
+    @Test func `a will in a batch that fails goes to live subscribers, and is counted`() {
+        let (owner, live, durable) = (host.connect(), host.connect(), host.connect(uid: 2000))
+        live.subscribe(1, ["a"])
+        durable.subscribe(1, ["a"], durable: "d")
+        host.run()
+        owner.announce("a", "1", will: "died")
+        host.run()
+        _ = live.take()
+        host.closed(owner)
+        host.tick()
+        #expect(host.counter("unstored_wills") == 0)
+        host.work(failingWith: .broken)
+        host.runTicks()
+        #expect(texts(live) == ["a=disconnected", "a=died"])
         #expect(host.counter("unstored_wills") == 1)
     }
 

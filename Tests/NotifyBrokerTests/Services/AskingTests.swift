@@ -265,6 +265,27 @@ struct AskingTests {
         #expect(codes(asker) == [.serverGone, .noResponders])
     }
 
+    @Test func `requests that are given back wait in the order in which they were asked`() throws {
+        let (host, asker, first) = pair(concurrency: 3)
+        for payload in 1...3 { asker.ask("jobs.a", payload: [UInt8(payload)]) }
+        host.run()
+        let calls = first.takeCalls()
+        let second = host.connect(uid: 1000)
+        second.serve(1, ["jobs.*"])
+        for payload in 4...6 { asker.ask("jobs.a", payload: [UInt8(payload)]) }
+        host.run()
+        for index in [2, 0, 1] { first.respond(calls[index].call, .returned) }
+        host.run()
+        var held: [[UInt8]] = []
+        for _ in 1...4 {
+            let call = try #require(second.takeCalls().first)
+            held.append(call.payload)
+            second.respond(call.call)
+            host.run()
+        }
+        #expect(held == [[4], [1], [2], [3]])
+    }
+
     @Test func `a server that leaves answers what it holds, and gets nothing new`() throws {
         let (host, asker, server) = pair(concurrency: 2)
         asker.ask("jobs.a")

@@ -61,6 +61,35 @@ struct ClearingValuesTests {
         #expect(host.values(">").map(\.name) == ["b"])
     }
 
+    @Test func `a value whose old mark is being deleted is cleared`() {
+        let client = host.connect()
+        client.setValue("a", "1")
+        client.clear("a", object: "")
+        host.run()
+        host.advance(.seconds(86_401))
+        client.post("x", .stored)
+        host.tick()
+        client.setValue("a", "2")
+        let request = client.clear("a")
+        host.run()
+        #expect(ValueAnswers(client).cleared[request]?.count == 1)
+        #expect(host.values("a").isEmpty)
+    }
+
+    @Test func `a request whose answer has no room clears nothing`() throws {
+        var configuration = BrokerConfiguration()
+        configuration.postWindow = 2
+        let host = TestHost(configuration)
+        let client = host.connect()
+        client.setValue("a", "1")
+        host.tick()
+        for _ in 0..<2 { client.setValue("a", "2", ifSequence: 9) }
+        let request = client.clear("a", object: "")
+        host.run()
+        #expect(ValueAnswers(client).errors[request]?.code == ErrorCode.limitReached.rawValue)
+        #expect(host.values("a").map(\.payload) == ["1"])
+    }
+
     @Test func `a name that the client may not post is refused`() {
         let policy = AccessPolicy(rules: [AccessRule(.allow, [.post, .subscribe], names: ["x.>"], uids: [1000])])
         let host = TestHost(policy: policy)
