@@ -24,10 +24,11 @@ package struct StoreOptions: Equatable, Sendable {
     /// The interval at which the store checks whether a pass of retention is due. Also the shortest time from one pass
     /// to the next, unless the next one is requested.
     package var retentionInterval = Duration.seconds(1)
-    /// The number of changes of values after which a pass writes the changed values to their rows.
-    package var valueChangesPerPass = 262_144
-    /// The shortest time from one such pass to the next, if there are fewer changes.
-    package var valuePassInterval = Duration.seconds(5)
+    /// The time after a change of a value in which a pass begins that writes the changed values to their rows. The longer
+    /// it is, the more changes of a value cost only one change of its row.
+    package var valuePassDelay = Duration.seconds(5)
+    /// The number of changes of values after which a pass begins earlier. Limited because the next start reads the changes.
+    package var valueChangesPerPass = 2_097_152
     /// The time after a start in which no subscription expires, so that clients can attach first.
     package var expiryGrace = Duration.seconds(300)
     /// The paths of the daemon's other files. Backups to them and to the files of the log are refused.

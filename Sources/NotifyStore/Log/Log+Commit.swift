@@ -95,7 +95,7 @@ extension Log {
         }
         contents.commit(through: last, messages: batch.blocks.reduce(0) { $0 + UInt64($1.entries.count) })
         if !batch.values.isEmpty {
-            values.add(changes.recorded)
+            values.add(changes.recorded, at: clock.now)
             values.noteRows(through: changes.lastNumber)
         }
         let forgotten = batch.forgottenValues.numbers

@@ -21,14 +21,14 @@ extension Log {
     /// Whether so many changes are recorded that a pass must begin.
     var areValuesDue: Bool { values.recorded >= options.valueChangesPerPass }
 
-    /// Whether a pass must begin because of the time since the last one.
-    var areValuesOld: Bool { values.recorded > 0 && clock.now - values.passBegan >= options.valuePassInterval }
+    /// Whether a pass must begin because of the time since the first change that is recorded.
+    var areValuesOld: Bool { values.recorded > 0 && clock.now - values.firstRecorded >= options.valuePassDelay }
 
     /// The bytes to reserve for values that are not in their rows: twice their sizes, because pages may be half full.
     var unappliedBytes: UInt64 { UInt64(2 * values.bytes) }
 
     func beginValuePass() -> ValuePass {
-        values.passBegins(at: clock.now)
+        values.passBegins()
         return ValuePass(numbers: Heap(values.numbers), lastRecorded: values.lastRecorded)
     }
 

@@ -55,7 +55,7 @@ extension Log {
         // The values without rows come last.
         stored.values.sort { $0.number < $1.number }
         damaged += Int(try connection.integer(ValueRow.negativeCount))
-        values.recovered(unapplied, recorded: records.count, last: records.last)
+        values.recovered(unapplied, recorded: records.count, last: records.last, at: clock.now)
         values.noteRows(through: stored.lastNumber)
         return (stored, last, damaged)
     }

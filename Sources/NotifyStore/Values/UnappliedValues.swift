@@ -19,8 +19,8 @@ struct UnappliedValues: ~Copyable {
     private var order: [(sequence: UInt64, number: UInt64)] = []
     /// The number of changes recorded since the last pass began.
     private(set) var recorded = 0
-    /// The time of the log when the last pass began.
-    private(set) var passBegan = Duration.zero
+    /// The time of the log when the first of these changes was recorded.
+    private(set) var firstRecorded = Duration.zero
     /// The highest number that has a row.
     private(set) var lastNumber: UInt64 = 0
     /// The sequence of the last change that was recorded; 0 if there is none.
@@ -69,7 +69,8 @@ struct UnappliedValues: ~Copyable {
     }
 
     /// Adds changes whose batch is committed, in ascending order of sequence.
-    mutating func add(_ changes: [Change]) {
+    mutating func add(_ changes: [Change], at now: Duration) {
+        if recorded == 0 { firstRecorded = now }
         for change in changes {
             bytes += change.bytes - (latest.updateValue(change, forKey: change.change.number)?.bytes ?? 0)
             order.append((change.change.sequence, change.change.number))
@@ -106,17 +107,14 @@ struct UnappliedValues: ~Copyable {
     }
 
     /// Notes that a pass begins, which applies all present changes.
-    mutating func passBegins(at now: Duration) {
-        recorded = 0
-        passBegan = now
-    }
+    mutating func passBegins() { recorded = 0 }
 
     /// Notes that a pass has not written all changes, so that another one is needed.
     mutating func passFailed() { recorded = max(recorded, 1) }
 
     /// Notes the changes in the records when the log is opened.
-    mutating func recovered(_ changes: [Change], recorded count: Int, last: UInt64) {
-        add(changes.sorted { $0.change.sequence < $1.change.sequence })
+    mutating func recovered(_ changes: [Change], recorded count: Int, last: UInt64, at now: Duration) {
+        add(changes.sorted { $0.change.sequence < $1.change.sequence }, at: now)
         (recorded, lastRecorded) = (count, last)
     }
 }

@@ -17,17 +17,29 @@ static struct result post_as(struct load load, bool values, uint64_t seed) {
     return result;
 }
 
-void set_values(struct load *load, long rounds) {
+// Waits until the daemon has written all values to their rows, which it begins some seconds after a change. Returns the
+// processor time that it has used meanwhile.
+static double finish_values(int pid, long delay) {
+    double start = processor_seconds(pid), last = start, used = start;
+    sleep(delay);
+    while (used = processor_seconds(pid), used - last > 0.01) {
+        last = used;
+        usleep(200 * 1000);
+    }
+    return used - start;
+}
+
+void set_values(struct load *load, long rounds, long delay) {
     struct load first = *load;
     first.messages = load->names;
     post_as(first, true, 0);
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (long round = 0; round < rounds; round++) {
         struct result results[2];
-        for (long turn = 0; turn < 2; turn++) {
-            bool values = turn ^ (round & 1);
+        for (int values = 0; values < 2; values++)
             results[values] = post_as(*load, values, 1 + round * load->messages);
-        }
+        double rest = finish_values(load->pid, delay);
+        results[1].seconds += rest, results[1].processor += rest;
         for (int values = 0; values < 2; values++)
             printf("%s-rate %.0f  %s-ns %.0f  ", values ? "value" : "stored", load->messages / results[values].seconds,
                    values ? "value" : "stored", results[values].processor / load->messages * 1e9);

@@ -19,8 +19,8 @@ struct UnappliedValuesTests {
 
     @Test func `the last change of a number counts`() {
         var values = UnappliedValues()
-        values.add([change(1, 7, bytes: 10), change(2, 8, bytes: 20)])
-        values.add([change(5, 7, bytes: 5)])
+        values.add([change(1, 7, bytes: 10), change(2, 8, bytes: 20)], at: .zero)
+        values.add([change(5, 7, bytes: 5)], at: .zero)
         let changes = sequences(of: values)
         #expect(changes == [2, 5])
         let (later, none) = (sequences(of: values, after: 2), sequences(of: values, after: 5))
@@ -36,7 +36,7 @@ struct UnappliedValuesTests {
     @Test(arguments: [(nil, true), (4, true), (5, false), (6, false)] as [(UInt64?, Bool)])
     func `a change counts only if the row has an earlier sequence`(stored: UInt64?, counts: Bool) {
         var values = UnappliedValues()
-        values.add([change(5, 7)])
+        values.add([change(5, 7)], at: .zero)
         let found = values.change(of: 7, newerThan: stored)
         #expect((found != nil) == counts)
         let other = values.change(of: 8, newerThan: stored)
@@ -45,8 +45,8 @@ struct UnappliedValuesTests {
 
     @Test func `an applied change is removed, unless a later one was added`() {
         var values = UnappliedValues()
-        values.add([change(1, 7), change(2, 8)])
-        values.add([change(3, 8)])
+        values.add([change(1, 7), change(2, 8)], at: .zero)
+        values.add([change(3, 8)], at: .zero)
         values.applied([change(1, 7), change(2, 8)])
         let (changes, bytes) = (sequences(of: values), values.bytes)
         #expect(changes == [3] && bytes == 100)
@@ -57,7 +57,7 @@ struct UnappliedValuesTests {
 
     @Test func `only marks are forgotten`() {
         var values = UnappliedValues()
-        values.add([change(1, 7), change(2, 8, isCleared: true)])
+        values.add([change(1, 7), change(2, 8, isCleared: true)], at: .zero)
         values.forgot([7, 8, 9])
         let changes = sequences(of: values)
         #expect(changes == [1])
@@ -76,7 +76,7 @@ struct UnappliedValuesTests {
                     sequence += .random(in: 1...3, using: &generator)
                     return change(sequence, .random(in: 1...50, using: &generator))
                 }
-                values.add(added)
+                values.add(added, at: .zero)
                 for change in added { model[change.change.number] = change.change.sequence }
             } else if let (number, last) = model.randomElement(using: &generator) {
                 values.applied([change(last, number)])

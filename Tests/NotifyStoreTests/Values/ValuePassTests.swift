@@ -79,7 +79,7 @@ struct ValuePassTests {
         store.maintainIfDue()
         store.waitForValuePass()
         #expect(store.unappliedValues == 1)
-        clock.advance(by: options.valuePassInterval)
+        clock.advance(by: options.valuePassDelay)
         store.maintainIfDue()
         store.waitForValuePass()
         #expect(store.unappliedValues == 0)
