@@ -167,7 +167,7 @@ extension Broker {
 
     /// Records a message that has changed a value. The requests that wait for it read their page in the next tick.
     mutating func noteChange(_ message: LogBlock) {
-        guard !pages.values.atEnd.isEmpty else { return }
+        guard pages.values.atEndCount > 0 else { return }
         announcements.noteChange(message)
         actions.append(.scheduleTick)
     }

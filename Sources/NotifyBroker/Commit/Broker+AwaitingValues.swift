@@ -44,9 +44,12 @@ extension Broker {
     mutating func wakeValueReads<Change>(
         _ changes: [Change], isSelected: (Change, SubscriptionFilter) -> Bool, passing pass: (inout ValueRead) -> Void
     ) {
-        let comparisons = changes.count * pages.values.atEnd.count
-        guard comparisons <= Self.maximumComparisons else { return pages.values.committed() }
-        scheduler.spend(comparisons)
+        let waiting = pages.values.atEndCount
+        guard changes.count * waiting <= Self.maximumComparisons else {
+            scheduler.spend(waiting * FairScheduler.Cost.listVisit)
+            return pages.values.committed()
+        }
+        scheduler.spend(changes.count * waiting)
         pages.values.committed { read in
             if changes.contains(where: { isSelected($0, read.filter) }) { return true }
             pass(&read)

@@ -55,7 +55,7 @@ extension Broker {
         }
         commits.persisted(batch)
         values.persisted(now: now.wallMicroseconds)
-        if !pages.values.atEnd.isEmpty { wakeValueReads(batch) }
+        if !batch.values.isEmpty, pages.values.atEndCount > 0 { wakeValueReads(batch) }
         durables.forgotten(batch.passedLosses)
         if !batch.redeliveries.isEmpty {
             durables.saved(batch.redeliveries)

@@ -33,5 +33,6 @@ struct HistoryRead: ClientRead {
         case pending
     }
 
+    var uid: UInt32 { charge.uid }
     var mayWait: Bool { wait != .none }
 }

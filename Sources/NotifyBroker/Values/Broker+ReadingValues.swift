@@ -74,8 +74,7 @@ extension Broker {
         var answered = 0
         while answered < Self.memoryPagesPerTurn, var read = pages.values.next() {
             let slot = read.connection.slot
-            let isAnswer = if case .answer = read.use { true } else { false }
-            guard !isAnswer || hasRoom(slot) else {
+            guard hasRoom(slot) else {
                 connections[slot].hasBlockedReaders = true
                 pages.values.waitForRoom(read)
                 continue
@@ -85,6 +84,7 @@ extension Broker {
                 answered += 1
                 continue
             }
+            let isAnswer = if case .answer = read.use { true } else { false }
             read.rights = access.policy.generation
             read.persistedThrough = commits.persistedThrough
             pages.values.begin(read)

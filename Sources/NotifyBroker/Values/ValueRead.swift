@@ -38,5 +38,6 @@ struct ValueRead: ClientRead {
     /// The generation of the policy under which the page was requested.
     var rights: UInt32 = 0
 
+    var uid: UInt32 { charge.uid }
     var mayWait: Bool { if case .answer(.changes(_, _, isWaiting: true)) = use { true } else { false } }
 }
