@@ -128,7 +128,7 @@ extension Broker {
 
     /// Drops the requests of a connection that ends.
     mutating func endPageRequests(of slot: ConnectionSlot) {
-        pages.traces.remove(connections[slot].id)
+        if connections[slot].pauses.contains(.awaitingPage) { _ = pages.traces.remove(connections[slot].id) }
         endValueReads(of: slot)
         guard connections[slot].historyReads > 0 else { return }
         connections[slot].historyReads = 0

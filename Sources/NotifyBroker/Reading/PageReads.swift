@@ -8,7 +8,7 @@ struct PageReads {
     var readers: LogReaders
     var histories = ClientReads<HistoryRead>()
     var values = ClientReads<ValueRead>()
-    var traces = Traces()
+    var traces = ClientReads<PendingTrace>()
     /// The purpose that gets the next page, if a request waits for it.
     private(set) var turn = PageRequest.Purpose.deadLetters
     /// The time at which the page that is being read was requested; nil if no page is being read.

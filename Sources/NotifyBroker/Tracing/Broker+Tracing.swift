@@ -12,7 +12,9 @@ extension Broker {
         }
         scheduler.spend(FairScheduler.Cost.trace)
         pages.traces.append(
-            PendingTrace(connection: connections[slot].id, request: trace.request, sequence: trace.sequence))
+            PendingTrace(
+                connection: connections[slot].id, uid: connections[slot].uid, request: trace.request,
+                sequence: trace.sequence))
         pause(slot, .awaitingPage)
         actions.append(.scheduleTick)
     }
@@ -39,16 +41,14 @@ extension Broker {
 
     /// Begins the next trace, and returns the request for the page with its message; nil if no trace waits.
     mutating func nextTracePage() -> PageRequest? {
-        while let trace = pages.traces.begin() {
-            guard connections.contains(trace.connection) else { continue }
-            let identity = connections[trace.connection.slot].identity
-            var request = PageRequest(
-                for: .trace, filter: .everything, access: access.readAccess(of: identity),
-                after: trace.sequence - 1, through: trace.sequence, maximumMessages: 1)
-            request.copiesOf = copies(of: trace.sequence, for: trace.connection.slot)
-            return request
-        }
-        return nil
+        guard let trace = pages.traces.next() else { return nil }
+        pages.traces.begin(trace)
+        let identity = connections[trace.connection.slot].identity
+        var request = PageRequest(
+            for: .trace, filter: .everything, access: access.readAccess(of: identity),
+            after: trace.sequence - 1, through: trace.sequence, maximumMessages: 1)
+        request.copiesOf = copies(of: trace.sequence, for: trace.connection.slot)
+        return request
     }
 
     /// The durable subscriptions in a trace that have a copy of the traced message, at most ``tracedCopies``.
@@ -68,7 +68,7 @@ extension Broker {
 
     /// Answers a trace, or refuses it if the message was not found.
     mutating func tracedMessageRead(_ page: Page, now: BrokerTime) {
-        guard let trace = pages.traces.finish(), connections.contains(trace.connection) else { return }
+        guard let trace = pages.traces.finish() else { return }
         let slot = trace.connection.slot
         if case .success(let content) = page.result {
             scheduler.charge(

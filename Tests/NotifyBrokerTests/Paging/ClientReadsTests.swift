@@ -137,6 +137,17 @@ struct ClientReadsTests {
         #expect(pages(until: second) <= 3)
     }
 
+    @Test func `a trace waits for one page of each other user`() {
+        host.connect().post("a", .stored)
+        host.run()
+        let (clients, other) = ((0..<5).map { _ in host.connect() }, host.connect(uid: 2000))
+        for client in clients + [other] {
+            client.send(TraceRequest(request: client.nextRequest(), sequence: host.store.persistedThrough))
+            host.tick()
+        }
+        #expect(pages(until: other) == 2)
+    }
+
     @Test func `the end of a request costs the visits of the requests of its connection`() {
         let (reader, other) = (host.connect(), host.connect())
         let changes = ReadValues.Order.changes(after: 0, announcedAfter: 0, isWaiting: true)
