@@ -43,7 +43,7 @@ struct Announcements {
     private var keysByConnection: [ConnectionID: Set<ValueKey>] = [:]
     private var absences = Heap<Absence>()
     /// The values that wait to be cleared. Some may have been replaced.
-    private var endings: Deque<(sequence: UInt64, key: ValueKey)> = []
+    private var endings = UserQueue<(sequence: UInt64, key: ValueKey)>()
     /// The values by number.
     private(set) var numbers = KeyOrder()
     /// The values and marks by sequence.
@@ -170,7 +170,7 @@ struct Announcements {
 
     private mutating func end(_ entry: Announcement) {
         entries[entry.key]?.presence = .ending
-        endings.append((entry.sequence, entry.key))
+        endings.append((entry.sequence, entry.key), of: entry.poster.uid)
     }
 
     /// The end of the next grace period; nil if there is none. The value may have been announced again.
@@ -191,9 +191,9 @@ struct Announcements {
     /// Whether values wait to be cleared.
     var hasEndings: Bool { !endings.isEmpty }
 
-    /// Takes the next value to clear; nil if there is none. The value stays until it is cleared.
+    /// Takes the next value to clear, of the user whose turn it is; nil if there is none. The value stays until it is cleared.
     mutating func nextEnding() -> Announcement? {
-        while let (sequence, key) = endings.popFirst() {
+        while let (sequence, key) = endings.next() {
             if let entry = entries[key], entry.sequence == sequence, entry.presence == .ending { return entry }
         }
         return nil

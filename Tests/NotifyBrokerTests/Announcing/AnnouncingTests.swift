@@ -342,6 +342,20 @@ struct AnnouncingTests {
         #expect(host.counter("announcements") == 1 && host.amount(of: .values, 1000) == 1)
     }
 
+    @Test func `the values of another user end in time beside many that end`() {
+        let (owner, other, watcher) = (host.connect(), host.connect(uid: 2000), host.connect(uid: 3000))
+        watcher.subscribe(1, ["a.*", "b"])
+        for index in 0..<500 { owner.announce("a.\(index)") }
+        other.announce("b", "1", will: "died")
+        host.run()
+        _ = watcher.take()
+        host.closed(owner)
+        host.closed(other)
+        host.tick()
+        let messages = texts(watcher)
+        #expect(messages.count < 500 && messages.prefix(3).suffix(2) == ["b=disconnected", "b=died"])
+    }
+
     @Test func `clears of patterns leave out a value that is announced meanwhile`() {
         let (client, owner) = (host.connect(), host.connect())
         client.setValue("a", "1")
