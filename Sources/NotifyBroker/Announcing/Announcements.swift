@@ -179,9 +179,13 @@ struct Announcements {
     /// The number of ends of connections that are remembered, also obsolete ones.
     var absenceCount: Int { absences.count }
 
-    /// Ends the values whose grace period has passed.
+    /// The maximum number of values whose grace period ends in one turn of the event loop.
+    static let expiredPerTurn = 1_024
+
+    /// Ends values whose grace period has passed. If there are more, the next deadline is not after `now`.
     mutating func expire(now: Duration) {
-        while let absence = absences.min, absence.until <= now {
+        for _ in 0..<Self.expiredPerTurn {
+            guard let absence = absences.min, absence.until <= now else { return }
             absences.removeMin()
             guard let entry = entries[absence.key], entry.presence == .absent(until: absence.until) else { continue }
             end(entry)

@@ -356,6 +356,20 @@ struct AnnouncingTests {
         #expect(messages.count < 500 && messages.prefix(3).suffix(2) == ["b=disconnected", "b=died"])
     }
 
+    @Test func `many grace periods that pass at once take several turns`() {
+        let (owner, count) = (host.connect(), Announcements.expiredPerTurn + 2)
+        for index in 0..<count { owner.announce("a.\(index)", grace: .seconds(1)) }
+        host.run()
+        host.closed(owner)
+        host.run()
+        host.advance(.seconds(1))
+        #expect(host.core.broker.announcements.absenceCount == 2)
+        #expect(host.nextDeadline.map { $0 <= host.now.monotonic } == true)
+        host.advance(.zero)
+        host.run()
+        #expect(host.counter("announcements") == 0 && host.amount(of: .values, 1000) == 0)
+    }
+
     @Test func `clears of patterns leave out a value that is announced meanwhile`() {
         let (client, owner) = (host.connect(), host.connect())
         client.setValue("a", "1")
