@@ -80,14 +80,12 @@ private final class HostileAnnouncer {
         behaviour = Behaviour.allCases[number % Behaviour.allCases.count]
         prefix = behaviour == .takingOver ? "announced.taken" : "announced.n\(number)"
         connection.onFrame = { [unowned self] kind, body in
-            if kind == FrameKind.error.rawValue { failed(body) }
+            if let error = ErrorFrame(kind: kind, body) { failed(error) }
         }
         if behaviour == .stopped { connection.isReading = false }
     }
 
-    private func failed(_ body: UnsafeRawBufferPointer) {
-        var reader = FieldReader(body)
-        guard let error = try? ErrorFrame(flags: 0, reading: &reader) else { return }
+    private func failed(_ error: ErrorFrame) {
         if error.message.contains("(limits.per_connection.subscriptions)") { refused += 1 }
         if error.code == ErrorCode.takenOver.rawValue { takenOver += 1 }
     }

@@ -14,6 +14,8 @@ final class ServicesAttack: Attack {
     private let askers: [Connection]
     private let name = "user.\(getuid()).attack"
     private var asked = 0
+    /// The numbers of requests that were refused because of the user's number of them, and of their bytes.
+    private var (refusedRequests, refusedBytes) = (0, 0)
 
     init(_ target: Target) throws {
         servers = zip(
@@ -22,12 +24,36 @@ final class ServicesAttack: Attack {
         askers = try target.connections(4)
         for server in servers { server.register(name) }
         askers[3].isReading = false
+        for asker in askers {
+            asker.onFrame = { [unowned self] kind, body in
+                guard let error = ErrorFrame(kind: kind, body) else { return }
+                if error.message.contains("(limits.per_user.requests)") { refusedRequests += 1 }
+                if error.message.contains("(limits.per_user.request_bytes)") { refusedBytes += 1 }
+            }
+        }
+        askBeyondLimits(askers[0], 1_100, payload: [])
+        askBeyondLimits(askers[2], 300, payload: Self.largePayload)
+    }
+
+    /// Asks more than the user may, while no server responds, and cancels the requests.
+    private func askBeyondLimits(_ asker: Connection, _ count: Int, payload: [UInt8]) {
+        let first = asker.newRequests(count)
+        let requests = first..<first + UInt64(count)
+        let answered = asker.scanner.count(.error)
+        for request in requests { asker.write(askFrame(request, name, payload: payload, timeout: .seconds(3600))) }
+        for request in requests { asker.write(CancelAsk(request: request)) }
+        asker.flush()
+        Connection.serve([asker]) { asker.scanner.count(.error) - answered == count }
     }
 
     var admitted: Int { servers.map(\.connection).count(.serving) }
 
     var figures: [String: Int] {
-        ["asked": asked, "calls": servers.map(\.connection).count(.serviceCall)]
+        [
+            "asked": asked, "calls": servers.map(\.connection).count(.serviceCall),
+            "refusedRequests": refusedRequests, "refusedBytes": refusedBytes,
+            "unknownCalls": servers.reduce(0) { $0 + $1.unknownCalls },
+        ]
     }
 
     func step() {
@@ -62,6 +88,8 @@ private final class HostileServer {
     let connection: Connection
     private let behaviour: Behaviour
     private var received: [UInt64] = []
+    /// The number of responses to calls that the server does not hold.
+    private(set) var unknownCalls = 0
 
     init(_ connection: Connection, _ behaviour: Behaviour) {
         self.connection = connection
@@ -82,6 +110,7 @@ private final class HostileServer {
             if kind == FrameKind.serviceCall.rawValue {
                 received.append(UInt64(littleEndian: body.loadUnaligned(as: UInt64.self)))
             }
+            if ErrorFrame(kind: kind, body)?.code == ErrorCode.unknownCall.rawValue { unknownCalls += 1 }
         }
     }
 

@@ -58,9 +58,9 @@ private final class HostileValueClient {
     /// The numbers of requests that were refused because of the user's number of values, and of their bytes.
     private(set) var refusedValues = 0
     private(set) var refusedBytes = 0
-    /// The number of requests about names of another user that were refused, and of those that were not.
+    /// The number of requests about names of another user that were refused, and of those with any other answer.
     private(set) var forbidden = 0
-    var permitted: Int { behaviour == .trespassing ? connection.scanner.count(.receipt) : 0 }
+    private(set) var permitted = 0
     private let behaviour: Behaviour
     private let number: Int
     private var count = 0
@@ -70,14 +70,14 @@ private final class HostileValueClient {
         self.number = number
         behaviour = Behaviour.allCases[number % Behaviour.allCases.count]
         connection.onFrame = { [unowned self] kind, body in
-            if kind == FrameKind.error.rawValue { refused(body) }
+            let error = ErrorFrame(kind: kind, body)
+            if let error { refused(error) }
+            if behaviour == .trespassing, error?.code != ErrorCode.forbidden.rawValue { permitted += 1 }
         }
         if behaviour == .stopped { connection.isReading = false }
     }
 
-    private func refused(_ body: UnsafeRawBufferPointer) {
-        var reader = FieldReader(body)
-        guard let error = try? ErrorFrame(flags: 0, reading: &reader) else { return }
+    private func refused(_ error: ErrorFrame) {
         if error.code == ErrorCode.forbidden.rawValue { forbidden += 1 }
         if error.message.contains("(limits.per_user.values)") { refusedValues += 1 }
         if error.message.contains("(limits.per_user.value_bytes)") { refusedBytes += 1 }

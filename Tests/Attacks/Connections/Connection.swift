@@ -15,6 +15,15 @@ struct SystemError: Error, CustomStringConvertible {
     var description: String { "\(call): \(String(cString: strerror(code)))" }
 }
 
+extension ErrorFrame {
+    /// Decodes a received frame. Returns nil if it is not an error.
+    init?(kind: UInt8, _ body: UnsafeRawBufferPointer) {
+        guard kind == FrameKind.error.rawValue else { return nil }
+        var reader = FieldReader(body)
+        try? self.init(flags: 0, reading: &reader)
+    }
+}
+
 /// A client connection, which is non-blocking once it is connected. Buffers written frames, counts received frames, and
 /// passes received frames to `onFrame` if that is set.
 ///

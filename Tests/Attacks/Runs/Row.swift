@@ -86,6 +86,14 @@ struct Row: Sendable {
             return admitted >= kind.leastAdmitted ? [] : ["only \(admitted) of \(kind.size) were admitted"]
         }
 
+        /// Checks that each figure is at least as high as required.
+        static func missing(_ required: KeyValuePairs<String, Int>, in measurement: Measurement) -> [String] {
+            required.compactMap { name, least in
+                let figure = Int(measurement.figures[name] ?? 0)
+                return figure < least ? "\(name) is \(figure)" : nil
+            }
+        }
+
         static func latency(_ measurement: Measurement) -> [String] {
             let limit = measurement.workLimit
             return measurement.work <= limit ? [] : ["a ping took more than \(Int(limit)) ms of work"]
@@ -142,8 +150,9 @@ extension Row {
             return Limits.rate($0) + (answers >= 2 * AttackKind.members.size ? [] : ["only \(answers) answers"])
         },
         Row(.services, "8 servers that never respond, give calls back or respond wrongly, and 4 askers without end") {
-            let calls = Int($0.figures["calls"] ?? 0)
-            return Limits.rate($0) + Limits.agreement($0) + (calls >= 1_000 ? [] : ["only \(calls) calls"])
+            let missing = Limits.missing(
+                ["calls": 1_000, "refusedRequests": 1, "refusedBytes": 1, "unknownCalls": 1], in: $0)
+            return Limits.rate($0) + Limits.agreement($0) + missing
         },
         Row(.crowd, "12,000 connections that subscribe and do not read, 10 kB posts") {
             Limits.unread($0)
@@ -170,23 +179,18 @@ extension Row {
             .values, "values of 1 MiB, of ever new and of others' names, cleared without end, read by stopped clients",
             userLimits: ["values": ValuesAttack.values, "value_bytes": ValuesAttack.valueBytes]
         ) {
-            let figures = $0.figures.mapValues { Int($0) }
-            let enough = [
-                ("set", 300), ("cleared", 5), ("refusedValues", 20), ("refusedBytes", 1), ("forbidden", 1_000),
-            ]
-            let missing = enough.filter { figures[$0.0] ?? 0 < $0.1 }.map { "\($0.0) is \(figures[$0.0] ?? 0)" }
-            let permitted = figures["permitted"] ?? 0
+            let missing = Limits.missing(
+                ["set": 300, "cleared": 5, "refusedValues": 20, "refusedBytes": 1, "forbidden": 1_000], in: $0)
+            let permitted = Int($0.figures["permitted"] ?? 0)
             return Limits.rate($0) + Limits.agreement($0) + missing
-                + (permitted == 0 ? [] : ["\(permitted) values of another user were set"])
+                + (permitted == 0 ? [] : ["\(permitted) requests about another user's names were permitted"])
         },
         Row(
             .announcements,
             "values announced without end, taken over, watched by clients that stop reading, and ended with wills"
         ) {
-            let figures = $0.figures.mapValues { Int($0) }
-            let enough = [("announced", 4_096), ("refused", 100), ("takenOver", 100), ("ends", 1)]
-            let missing = enough.filter { figures[$0.0] ?? 0 < $0.1 }.map { "\($0.0) is \(figures[$0.0] ?? 0)" }
-            return Limits.rate($0) + missing
+            Limits.rate($0)
+                + Limits.missing(["announced": 4_096, "refused": 100, "takenOver": 100, "ends": 1], in: $0)
         },
     ]
 
