@@ -57,7 +57,8 @@ extension Ledger.Resource {
         switch self {
         case .durableSubscriptions:
             ": use 'notifyctl durable remove' for those that are not needed, or raise the limit"
-        case .values, .valueBytes: ": use 'notifyctl clear' for those that are not needed, or raise the limit"
+        case .values: ": clear stored values or end announced ones that are not needed, or raise the limit"
+        case .valueBytes: ": use 'notifyctl clear' for values that are not needed, or raise the limit"
         default: ""
         }
     }

@@ -82,8 +82,8 @@ extension Services {
         guard self.concurrency[uid, default: 0] + concurrency <= Self.maximumConcurrency else {
             throw WireError(
                 .limitReached,
-                "the servers of \(uid.userTitle) may hold \(Self.maximumConcurrency) calls together, with \(concurrency) "
-                    + "of this one more; lower its concurrency")
+                "the servers of \(uid.userTitle) may hold \(Self.maximumConcurrency) calls together, and this one would "
+                    + "add \(concurrency): lower its concurrency")
         }
         let service = if let known = table.slot(of: key) { known } else { try table.add(key, uid: uid) }
         guard table[service].servers.count < Service.maximumServers else {

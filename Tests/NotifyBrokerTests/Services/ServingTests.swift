@@ -53,6 +53,22 @@ struct ServingTests {
             ])
     }
 
+    @Test func `the servers of a user hold at most 65,536 calls together`() {
+        let root = host.connect(uid: 0)
+        for number in 1...3 as ClosedRange<UInt32> {
+            #expect(refusal(root, ["a"], number: number, concurrency: 16_384) == nil)
+        }
+        root.serve(4, ["a"], concurrency: 16_383)
+        root.serve(5, ["a"], concurrency: 2)
+        host.run()
+        #expect(
+            root.takeErrors().map(\.message) == [
+                "the servers of root may hold 65536 calls together, and this one would add 2: lower its concurrency"
+            ])
+        #expect(refusal(root, ["a"], number: 5, concurrency: 1) == nil)
+        #expect(refusal(host.connect(uid: 1000), ["user.1000.a"]) == nil, "other users have limits of their own")
+    }
+
     @Test func `a pattern that overlaps with another user's is refused, and names the holder's pid`() throws {
         let root = host.connect(uid: 0, pid: 40)
         let alice = host.connect(uid: 1000, pid: 50)

@@ -118,9 +118,15 @@ struct SettingValuesTests {
         host.run()
         let answers = ValueAnswers(client)
         #expect(answers.errors[third]?.code == ErrorCode.limitReached.rawValue)
-        #expect(answers.errors[third]?.message.contains("limits.per_user.values") == true)
+        #expect(
+            answers.errors[third]?.message
+                == "user 1000 has reached the limit of 2 values (limits.per_user.values): clear stored values or end "
+                + "announced ones that are not needed, or raise the limit")
         #expect(answers.receipts[replaced] != nil)
-        #expect(answers.errors[long]?.message.contains("limits.per_user.value_bytes") == true)
+        #expect(
+            answers.errors[long]?.message
+                == "user 1000 has reached the limit of 262 bytes of values (limits.per_user.value_bytes): use "
+                + "'notifyctl clear' for values that are not needed, or raise the limit")
         #expect(host.values(">").map(\.payload) == ["1", "22"])
     }
 
