@@ -6,11 +6,8 @@ struct RightsSimulationTests {
     private static let stepsPerSeed = 400
     /// The number of seeds up to which the search continues until every situation has occurred.
     private static let enoughSeeds: UInt64 = 60
-    /// The least number of new seeds. Set `SIMULATION_SEEDS` for longer searches.
-    private static let seeds = getenv("SIMULATION_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 12
-    /// The first seed. Set `SIMULATION_SEED` to repeat a run.
-    private static let first =
-        getenv("SIMULATION_SEED").flatMap { UInt64(String(cString: $0)) } ?? .random(in: 0...UInt64(UInt32.max))
+    /// The least number of new seeds.
+    private static let seeds = Seeds.count(12)
     /// The number of events that are printed. Set `SIMULATION_TRACE` for more.
     private static let traced = getenv("SIMULATION_TRACE").flatMap { Int(String(cString: $0)) } ?? 60
 
@@ -24,7 +21,7 @@ struct RightsSimulationTests {
     ]
 
     @Test func `members receive messages that they may receive, and the other messages wait`() {
-        let first = Self.first
+        let first = Seeds.first
         print("RightsSimulationTests: seeds from \(first)")
         var seed = first
         var happened: [String: Int] = [:]

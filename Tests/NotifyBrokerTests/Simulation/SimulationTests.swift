@@ -7,17 +7,13 @@ struct SimulationTests {
 
     /// The number of seeds up to which the search continues until every situation has occurred.
     private static let enoughSeeds: UInt64 = 100
-    /// The least number of new seeds. Set `SIMULATION_SEEDS` for longer searches.
-    private static let seeds = getenv("SIMULATION_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 50
-
-    /// The first seed. Set `SIMULATION_SEED` to repeat a run.
-    private static let first =
-        getenv("SIMULATION_SEED").flatMap { UInt64(String(cString: $0)) } ?? .random(in: 0...UInt64(UInt32.max))
+    /// The least number of new seeds.
+    private static let seeds = Seeds.count(50)
     /// The number of lines of the trace that are printed. Set `SIMULATION_TRACE` for more.
     private static let traced = getenv("SIMULATION_TRACE").flatMap { Int(String(cString: $0)) } ?? 60
 
     @Test func `random operations keep the broker's guarantees`() {
-        let first = Self.first
+        let first = Seeds.first
         print("simulation: seeds from \(first)")
         var seed = first
         var happened = Simulation.Happened()

@@ -167,7 +167,7 @@ struct ValueHistoryTests {
         }
     }
 
-    @Test(arguments: 1...100)
+    @Test(arguments: (1...10) + Seeds.new(90, for: "ValueHistoryTests"))
     func `the history of every value is linearizable`(_ seed: UInt64) {
         let run = Run(seed: seed)
         for _ in 0..<400 { run.step() }

@@ -342,7 +342,7 @@ struct ValueModelTests {
         }
     }
 
-    @Test(arguments: 1...60)
+    @Test(arguments: (1...10) + Seeds.new(50, for: "ValueModelTests"))
     func `values keep their promises in any order of events`(_ seed: UInt64) {
         let model = Model(seed: seed)
         for _ in 0..<300 { model.step() }
