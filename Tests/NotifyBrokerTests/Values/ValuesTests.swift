@@ -119,6 +119,23 @@ import Testing
         #expect(forgotten.numbers == [1])
     }
 
+    @Test mutating func `of more than 100,000 marks, the oldest are forgotten`() {
+        log.values.values = (1...100_002).reversed().map { sequence in
+            StoredValue(
+                key: ValueKey(name: "a.\(sequence)", object: ""), nameKey: nil, number: 200_000 - sequence,
+                sequence: sequence, uid: 1, bytes: 129, isCleared: true, timeMicroseconds: Self.aged)
+        }
+        log.values.lastNumber = 199_999
+        values = Values(log)
+        let forgotten = values.beginBatch(now: Self.aged).forgotten
+        #expect(forgotten.numbers == [199_999, 199_998] && forgotten.through == 2)
+        values.persisted(now: Self.aged)
+        #expect(current("a.2") == nil && current("a.3") == 3)
+        #expect(!values.areChangesKnown(after: 1) && values.areChangesKnown(after: 2))
+        let nothing = values.beginBatch(now: Self.aged).forgotten
+        #expect(nothing.numbers.isEmpty)
+    }
+
     @Test mutating func `of two values of one name in a damaged log, the first one counts`() {
         log.values.values = [(1, 8), (2, 9)].map { number, sequence in
             StoredValue(
