@@ -27,6 +27,17 @@ struct MigrationTests {
         return messages
     }
 
+    /// The values in `OldSchema.sql`, and the mark of a cleared one.
+    private var values: [StoredMessage] {
+        var values = [
+            StoredMessage(4000, payload: [0, 255]),
+            StoredMessage(4500, "état", object: "objekt", headers: [1, 0, 255], payload: [7]),
+            StoredMessage(8000, "gone", headers: ClearedHeader.encoded(.cleared), payload: []),
+        ]
+        values[1].stamp = [1_700_000_000_000_001, 0, UInt64(UInt32.max), 0]
+        return values
+    }
+
     private func subscriptions() throws -> [DurableRecord] {
         var busy = try DurableRecord(id: 3, uid: 0, name: "busy", SubscriptionFilter("x", object: "één"))
         busy.progress = DurableProgress(
@@ -56,6 +67,14 @@ struct MigrationTests {
             #expect(recovered.usage == messages.usage)
             #expect(try await store.everything(SubscriptionFilter(">")) == messages)
             #expect(try await store.everything(SubscriptionFilter("état"), subscription: 2) == [messages[1]])
+            let (kept, recoveredValues) = (schema.hasValues ? values : [], recovered.values.values)
+            #expect(try await store.values().block.messages == kept.filter { $0.name != "gone" })
+            #expect(try await store.values(.bySequence).block.messages == kept)
+            #expect(recoveredValues.map(\.sequence) == kept.map(\.sequence))
+            #expect(recoveredValues.map(\.number) == Array([1, 2, 3].prefix(kept.count)))
+            #expect(recoveredValues.map(\.isCleared) == kept.map { $0.name == "gone" })
+            #expect(recoveredValues.map(\.uid) == kept.map { UInt32($0.stamp[1]) })
+            #expect(recovered.values.lastNumber == UInt64(kept.count))
             try store.close(nextSequence: 9000)
             #expect(try folder.rows("PRAGMA user_version") == ["9"], "round \(round)")
             #expect(try folder.rows("PRAGMA auto_vacuum") == ["2"])

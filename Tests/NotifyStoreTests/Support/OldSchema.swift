@@ -14,9 +14,12 @@ enum OldSchema: String, CaseIterable, Sendable {
     /// Whether the rows have checksums, so that changing a row with SQL damages the log.
     var hasChecksums: Bool { [.version4, .version5, .version6, .version7, .version8].contains(self) }
 
+    /// Whether the log has values.
+    var hasValues: Bool { self == .version8 }
+
     /// A log that was closed cleanly with the next sequence 9000. It contains three subscriptions, and three messages
     /// with sequences up to 8193. Up to version 3, the messages are in three segments, of which two are closed; later,
-    /// all are in the open segment. The subscription id 1 is no longer used.
+    /// all are in the open segment. The subscription id 1 is no longer used. A log of version 8 has values.
     var sql: String {
         switch self {
         case .version1WithoutFlushes: Self.version1Tables(flushes: "", value: "") + Self.version1Rows
@@ -35,7 +38,7 @@ enum OldSchema: String, CaseIterable, Sendable {
         case .version8:
             [
                 Self.version4Tables, Self.version4Rows, Self.version5Change, Self.version6Change, Self.version7Change,
-                Self.version8Change,
+                Self.version8Change, Self.version8Rows,
             ].joined(separator: "\n")
         }
     }
@@ -379,6 +382,16 @@ enum OldSchema: String, CaseIterable, Sendable {
         ) STRICT;
         ALTER TABLE state ADD COLUMN forgotten_through INTEGER NOT NULL DEFAULT 0;
         PRAGMA user_version = 8;
+        """
+
+    /// A value, a value with an object, and the mark of a cleared one, which have no messages in the log any more.
+    private static let version8Rows = """
+        INSERT INTO retained VALUES (1, 4000, -1108650639159193914, 0, 1700000000000000, 1000, \
+        429496733842, 'orders.created', NULL, NULL, x'00FF');
+        INSERT INTO retained VALUES (2, 4500, 7065064930305617077, 0, 1700000000000001, 0, -4294967296, \
+        'état', 'objekt', x'0100FF', x'07');
+        INSERT INTO retained VALUES (3, 8000, 2929623717480982386, 1, 1700000000000000, 1000, \
+        429496733842, 'gone', NULL, x'0F07006E6F74696679642D636C6561726564636C6561726564', NULL);
         """
 
     private static let version1Rows =
