@@ -53,6 +53,40 @@ extension IntegrationTests {
             #expect(try await notifyctl.run("get", "a.b", "--verbose").output == "a.b 1\na.b 2\n")
         }
 
+        @Test func `all values together take at most a quarter of the log, also after a reload`() async throws {
+            let folder = try TemporaryFolder()
+            func configure(_ size: String) throws -> String {
+                try folder.write("log: {max_bytes: \(size), checkpoint_bytes: 256KiB}", to: "n.yaml")
+            }
+            let daemon = try await Daemon.start(["--config", configure("4MiB")], folder: folder)
+            let notifyctl = Notifyctl(daemon)
+            func set(_ name: String) async throws -> Notifyctl.Result {
+                try await notifyctl.shell("head -c 300000 /dev/zero | notifyctl post \(name) --retain")
+            }
+            func reload(_ size: String) async throws {
+                _ = try configure(size)
+                #expect(try await notifyctl.run("reload").status == .status(0))
+            }
+            for name in ["a", "b", "c"] { #expect(try await set(name).status == .status(0)) }
+            let refused = try await set("d")
+            #expect(refused.status == .status(75))
+            expectText(
+                refused.errors,
+                "all values together take 900387 bytes, and the limit is 1048576, a quarter of log.max_bytes")
+            try await reload("8MiB")
+            #expect(try await set("d").status == .status(0))
+            try await reload("4MiB")
+            #expect(try await set("d").status == .status(0), "a value of the same size")
+            expectText(try await set("e").errors, "take 1200516 bytes, and the limit is 1048576")
+            let user = "user.\(getuid())"
+            let uses = [
+                "value_bytes 1200516 of 1048576", "\(user).values 4 of 100000",
+                "\(user).value_bytes 1200516 of 268435456",
+            ]
+            let lines = try await notifyctl.run("stats", "--limits").lines.map(String.init)
+            #expect(lines.filter(uses.contains) == uses)
+        }
+
         @Test func `a change with a condition that is not met ends with status 1 and the sequence`() async throws {
             _ = try await notifyctl.run("post", "a.b", "1", "--retain", "--if-sequence", "0")
             let refused = try await notifyctl.run("post", "a.b", "2", "--retain", "--if-sequence", "0")
