@@ -101,6 +101,22 @@ extension IntegrationTests {
             #expect(watch.standardOutput.current.text == "plan 1\nother 3\nplan 2\nother 3\nplan 4\n")
         }
 
+        @Test func `a user may not announce values of another user's names`() async throws {
+            let watch = try start(as: Self.alice, "subscribe", "--retained", Self.own, "--count", "2")
+            for options in ["", "--takeover", "--will gone"] {
+                let command = "announce \(Self.own) forged \(options) -- echo started"
+                let refused = try await run(as: Self.bob, command)
+                #expect(refused.status == .status(77) && refused.output.isEmpty, "\(options): \(refused.errors)")
+            }
+            let holder = try start(as: Self.alice, "announce", Self.own, "mine")
+            #expect(try await watch.waitForLines(1) == ["\(Self.own) mine"])
+            let taken = try await run(as: Self.bob, "announce \(Self.own) forged --takeover -- echo started")
+            #expect(taken.status == .status(77) && taken.output.isEmpty, "\(taken.errors)")
+            holder.send(SIGTERM)
+            #expect(try await watch.waitForExit() == .status(0))
+            #expect(!watch.standardOutput.current.text.contains("forged"))
+        }
+
         @Test func `a user with the right to manage everything takes an announced value over`() async throws {
             let holder = try start(as: Self.alice, "announce", "board", "first")
             _ = try await holder.waitForLines(1)
