@@ -218,6 +218,36 @@ struct ClientMachineAnnouncingTests {
         #expect(await late.code() == .outcomeUnknown)
     }
 
+    @Test func `a waiting withdrawal is sent before the name is announced again`() async throws {
+        let (number, _) = try announce()
+        confirm(try #require(try sent().first).request)
+        harness.disconnect()
+        harness.process { $0.withdrawAnnouncement(number, &$1) }
+        let withdrawn = harness.call(Withdraw(name: "a"))
+        let (_, slot) = try announce("2")
+        harness.advance(by: .seconds(1))
+        try harness.connect()
+        let frames = try harness.read()
+        #expect(frames.map(\.kind) == [.withdraw, .announce])
+        let withdraw: Withdraw = try #require(frames.first).read()
+        harness.receive { ValuesCleared(request: withdraw.request, count: 0, sequence: 0).write(to: &$0) }
+        confirm(withdraw.request + 1)
+        #expect(try await withdrawn.wait().count == 0)
+        #expect(await slot.code() == nil)
+    }
+
+    @Test func `the withdrawal of a cancelled announcement is not sent again on the next connection`() async throws {
+        let (number, _) = try announce()
+        _ = try sent()
+        harness.process { $0.withdrawAnnouncement(number, &$1) }
+        #expect(try harness.read().map(\.kind) == [.withdraw])
+        _ = try announce("2")
+        _ = try sent()
+        harness.receive { Closing(lastRequest: 0).write(to: &$0) }
+        try harness.reconnect()
+        #expect(try harness.read().map(\.kind) == [.announce])
+    }
+
     @Test func `a client that stops withdraws its values`() async throws {
         _ = try announce()
         confirm(try #require(try sent().first).request)

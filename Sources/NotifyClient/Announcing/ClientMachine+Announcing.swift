@@ -118,6 +118,8 @@ extension ClientMachine {
 
     private mutating func withdraw(_ content: AnnouncedContent) {
         var call = FrameCall(Withdraw(name: content.message.name, object: content.message.object ?? ""))
+        // No caller waits, so it is not repeated on another connection, on which the name may be announced again.
+        call.slot.fail(.stopped)
         call.write(request: requests.nextRequest, to: &outgoing)
         _ = requests.append(.call(call))
     }

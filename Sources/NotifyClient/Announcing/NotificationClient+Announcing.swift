@@ -150,8 +150,9 @@ extension NotificationClient {
             headers: Headers = [:], timeout: Duration? = nil
         ) async throws(NotifyError) {
             let request = Withdraw(name: name, object: object ?? "", headers: try headers.encoded())
-            guard core.endAnnouncement(number) else { return }
-            _ = try await core.answer(to: FrameCall(request, timeout: timeout))
+            let call = FrameCall(request, timeout: timeout)
+            guard core.withdraw(number, call) else { return }
+            _ = try await core.answer(of: call)
         }
 
         /// Waits until the value is lost for good, while the program has not withdrawn it: `takenOver` if another
@@ -189,15 +190,17 @@ extension ClientCore {
         process { $0.update(number, content, slot, now: clock.now, &$1) }
     }
 
-    /// Ends an announcement, so that the client does not announce it again. The caller withdraws the value.
+    /// Ends an announcement, so that the client does not announce it again, and makes the call that withdraws the value:
+    /// in one step, so that the name is not announced again in between.
     ///
     /// - Returns: Whether it was announced.
-    func endAnnouncement(_ number: UInt32) -> Bool {
+    func withdraw(_ number: UInt32, _ call: FrameCall<Withdraw>) -> Bool {
         if Fork.isChild { return false }
         return process { machine, effects in
-            let isAnnounced = machine.announcements[number] != nil
+            guard machine.announcements[number] != nil else { return false }
             machine.finishAnnouncement(number, nil, &effects)
-            return isAnnounced
+            machine.call(call, now: clock.now, &effects)
+            return true
         }
     }
 

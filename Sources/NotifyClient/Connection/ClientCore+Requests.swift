@@ -99,8 +99,15 @@ extension ClientCore {
     nonisolated(nonsending) func answer<C: Call>(
         to call: C, endsOnShutdown: Bool = false
     ) async throws(NotifyError) -> C.Answer {
-        let slot = call.slot
         self.call(call)
+        return try await answer(of: call, endsOnShutdown: endsOnShutdown)
+    }
+
+    /// Waits for the answer of a call that was made, as ``answer(to:endsOnShutdown:)`` does.
+    nonisolated(nonsending) func answer<C: Call>(
+        of call: C, endsOnShutdown: Bool = false
+    ) async throws(NotifyError) -> C.Answer {
+        let slot = call.slot
         return try await slot.wait {
             self.cancelCall(slot)
         } onGracefulShutdown: {

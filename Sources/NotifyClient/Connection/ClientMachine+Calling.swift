@@ -19,9 +19,9 @@ extension ClientMachine {
         requestAdded(now: now())
     }
 
-    mutating func sendWaitingCalls(now: Duration) {
-        for (call, _) in waitingCalls { send(call, now: now) }
-        waitingCalls.removeAll()
+    mutating func sendWaitingCalls(now: Duration, where isSent: (any Call) -> Bool = { _ in true }) {
+        for (call, _) in waitingCalls where isSent(call) { send(call, now: now) }
+        waitingCalls.removeAll { isSent($0.call) }
     }
 
     /// Cancels the call of a cancelled task. A call that is still waiting is not sent.

@@ -156,6 +156,8 @@ extension ClientMachine {
             effects.changes.append(.connected(daemonVersion: welcome.daemonVersion))
             for number in subscriptions.numbers { requestSubscription(number) }
             for number in servers.numbers { register(number) }
+            // Before the announcements, so that a withdrawal never ends a later value of the same name.
+            sendWaitingCalls(now: now) { $0 is FrameCall<Withdraw> }
             for number in announcements.numbers { sendAnnouncement(number, &effects) }
             sendWaitingCalls(now: now)
             sendWaitingPosts(&effects)
