@@ -15,9 +15,10 @@ extension NotificationClient {
     ///   - timeout: The time limit, which the daemon enforces: 1 millisecond to an hour.
     /// - Returns: The reply.
     /// - Throws: ``NotifyError``. The request was not executed in the case of `noResponders`, when no server serves the
-    ///   name, `limitReached`, `forbidden` and `notConnected`. It may have been executed in the case of `serverGone`, when the
-    ///   server's connection has ended, `requestTimedOut`, and `outcomeUnknown`. `requestFailed` has the text of the
-    ///   server's error.
+    ///   name, `daemonClosing`, when the daemon is shutting down, `limitReached`, `forbidden`, and, because the client has
+    ///   not sent it, `notConnected` and `timedOut`. It may have been executed in the case of `serverGone`, when the
+    ///   server's connection has ended, `requestTimedOut`, and `outcomeUnknown`, and in that of `cancelled` if it was sent,
+    ///   as the error's message says. `requestFailed` has the text of the server's error.
     public nonisolated(nonsending) func request(
         _ name: String, _ payload: some Collection<UInt8> = [UInt8](), headers: Headers = [:],
         timeout: Duration = .seconds(5)

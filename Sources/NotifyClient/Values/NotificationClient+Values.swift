@@ -24,7 +24,8 @@ extension NotificationClient {
     ///   - timeout: The time limit, as for ``post(_:timeout:)``.
     /// - Returns: The receipt. Its sequence is the revision of the value.
     /// - Throws: ``NotifyError``; `valueChanged` if the present value has another sequence, which is the error's
-    ///   ``NotifyError/detail``, 0 if there is no value. Otherwise as ``post(_:timeout:)``.
+    ///   ``NotifyError/detail``, 0 if there is no value. `valueInUse` if a connection has announced the value: the detail
+    ///   is the pid of its process. Otherwise as ``post(_:timeout:)``.
     @discardableResult
     public nonisolated(nonsending) func setValue(
         _ payload: some Collection<UInt8>, for name: String, object: String? = nil, headers: Headers = [:],
@@ -143,8 +144,8 @@ extension NotificationClient {
     ///   - timeout: The time limit, which includes the wait for a connection; `nil` for
     ///     ``Configuration/requestTimeout`` once there is a connection.
     /// - Returns: Whether there was a value.
-    /// - Throws: ``NotifyError``; `forbidden` if this user may not post the name, `valueChanged` as for setting a value,
-    ///   `outcomeUnknown` if the connection breaks before the answer arrives.
+    /// - Throws: ``NotifyError``; `forbidden` if this user may not post the name, `valueChanged` and `valueInUse` as for
+    ///   setting a value, `outcomeUnknown` if the connection breaks before the answer arrives.
     @discardableResult
     public nonisolated(nonsending) func clear(
         _ name: String, object: String? = nil, ifSequence sequence: UInt64? = nil, timeout: Duration? = nil
@@ -165,7 +166,8 @@ extension NotificationClient {
     ///   - timeout: The time limit, which includes the wait for a connection; `nil` for no limit once there is a
     ///     connection.
     /// - Returns: The number of values that were cleared.
-    /// - Throws: As ``clear(_:object:ifSequence:timeout:)``.
+    /// - Throws: As ``clear(_:object:ifSequence:timeout:)``; `valueInUse` only for names without wildcards. Announced values
+    ///   that match a wildcard are left out.
     @discardableResult
     public nonisolated(nonsending) func clear(
         matching patterns: [String], object: String? = nil, timeout: Duration? = nil
