@@ -138,16 +138,16 @@ extension Broker {
     private func selection(of read: ValueRead) -> PageRequest.Values {
         if case .answer(.changes) = read.use { return .bySequence }
         guard read.filter.patterns.allSatisfy(\.isExact) else { return .byNumber }
-        let object = Array((read.filter.object ?? "").utf8)
-        let names = read.filter.patterns.map { pattern in
-            object.withUnsafeBytes { object in
-                Array(pattern.string.utf8).withUnsafeBytes { ValueKey(name: $0, object: object) }
-            }
-        }
-        let isAnyObject = read.filter.object == nil
+        let (names, isAnyObject) = lookupKeys(read.filter)
         guard !isAnyObject || values.count(of: names) <= Self.maximumLookups else { return .byNumber }
         let numbers = values.numbers(of: names, isAnyObject: isAnyObject)
         return .numbers(numbers.filter { $0 > read.after && $0 <= read.through })
+    }
+
+    /// The keys that a filter without wildcards names, and whether values with any object count.
+    private func lookupKeys(_ filter: SubscriptionFilter) -> (keys: [ValueKey], isAnyObject: Bool) {
+        let keys = filter.patterns.map { ValueKey(name: $0.string, object: filter.object ?? "") }
+        return (keys, filter.object == nil)
     }
 
     /// Answers a request with its page, makes it wait for the next change, or clears the values of the page.
@@ -178,7 +178,7 @@ extension Broker {
         var (read, block) = (read, content.block)
         var page = ValuePage(
             request: read.request, epoch: valueEpoch, run: run, through: content.scannedThrough,
-            damaged: UInt64(content.damaged.count))
+            damaged: UInt64(damagedCount(content, read)))
         let room = read.maximumMessages - block.entries.count
         switch order {
         case .keys(_, let through):
@@ -214,6 +214,16 @@ extension Broker {
         guard !connections[slot].session.isClosing else { return }
         page.count = UInt32(block.entries.count)
         egress.append(page, block, to: slot)
+    }
+
+    /// The number of damaged values in a page that the request may select. For names without wildcards, those of other
+    /// names, which a scan meets, do not count.
+    private func damagedCount(_ content: Page.Content, _ read: ValueRead) -> Int {
+        guard !content.damaged.isEmpty, read.filter.patterns.allSatisfy(\.isExact), case .answer(.keys) = read.use
+        else { return content.damaged.count }
+        let (names, isAnyObject) = lookupKeys(read.filter)
+        let numbers = Set(values.numbers(of: names, isAnyObject: isAnyObject))
+        return content.damaged.count { numbers.contains($0) }
     }
 
     /// Answers a waiting request of the connection with an empty page.

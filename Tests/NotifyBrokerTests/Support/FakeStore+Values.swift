@@ -76,9 +76,17 @@ extension FakeStore {
             end = max(persistedThrough, request.after)
         }
         var content = Page.Content(block: LogBlock(), scannedThrough: request.after)
+        var rowsLeft = valueRowsPerPage
         for (position, value) in ordered where position > request.after && position <= request.through {
-            guard content.block.entries.count < min(request.maximumMessages, valuesPerPage) else { return content }
+            guard content.block.entries.count < min(request.maximumMessages, valuesPerPage), rowsLeft > 0 else {
+                return content
+            }
+            rowsLeft -= 1
             content.scannedThrough = position
+            if damagedValues.contains(value.number) {
+                content.damaged.append(position)
+                continue
+            }
             if selection != .bySequence, value.isCleared { continue }
             guard value.message.matches(request.filter, request.access) else { continue }
             content.block.entries.append(

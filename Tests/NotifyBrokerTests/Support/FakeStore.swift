@@ -69,6 +69,10 @@ final class FakeStore {
     var forgottenThrough: UInt64 = 0
     /// The most values in a page.
     var valuesPerPage = Int.max
+    /// The most values that are visited for a page.
+    var valueRowsPerPage = Int.max
+    /// The numbers of damaged values.
+    var damagedValues: Set<UInt64> = []
     /// The messages that were deleted, each with the mark of the deletion, for readers of pages.
     var deletions: [(mark: UInt64, message: Message)] = []
     var deletionMark: UInt64 = 10

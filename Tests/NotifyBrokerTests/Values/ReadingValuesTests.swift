@@ -65,6 +65,26 @@ struct ReadingValuesTests {
         #expect(ValueAnswers(client).pages.isEmpty)
     }
 
+    @Test func `damaged values of other names do not count for names without wildcards`() throws {
+        let client = host.connect()
+        client.setValue("other", "x")
+        for index in 0...1_024 { client.setValue("a", object: "\(index)", "x") }
+        client.setValue("b", "x")
+        host.run()
+        _ = client.take()
+        func damaged(_ patterns: String..., number: UInt64) throws -> UInt64 {
+            host.store.damagedValues = [number]
+            let request = client.nextRequest()
+            client.send(ReadValues(request: request, maximumMessages: 10_000, object: nil, patterns: patterns))
+            return try #require(page(client, request)).page.damaged
+        }
+        #expect(try damaged("a", number: 1) == 0)
+        #expect(try damaged("a", number: 5) == 1)
+        #expect(try damaged("a", "other", number: 1) == 1)
+        #expect(try damaged("a", "b", number: 1_027) == 1)
+        #expect(try damaged("*", number: 1) == 1, "any name may match")
+    }
+
     @Test func `of several changes since the position, the last one is read`() throws {
         let client = host.connect()
         client.setValue("a", "1")
