@@ -50,17 +50,17 @@ struct ValueCursorTests {
     /// Reads all keys, of which there are none.
     private mutating func begin(changesAfter: UInt64 = 3, announcedThrough: UInt64 = 0) async throws {
         _ = try await answer([]) {
-            ($0.isEnd, $0.changesAfter, $0.run) = (true, changesAfter, 70)
+            ($0.isEnd, $0.committedThrough, $0.run) = (true, changesAfter, 70)
             ($0.through, $0.announcedThrough) = (Self.lastStored, announcedThrough)
         }
     }
 
     @Test mutating func `all keys are read up to the last one of the first page, and then changes`() async throws {
-        let first = try await answer([3, 9]) { ($0.through, $0.lastKey, $0.changesAfter) = (2, 7, 8) }
+        let first = try await answer([3, 9]) { ($0.through, $0.lastKey, $0.committedThrough) = (2, 7, 8) }
         #expect(first.request.order == .keys(after: 0, through: .max) && first.events == ["3", "9"])
         #expect(!cursor.isUpToDate)
         let second = try await answer([12]) {
-            ($0.through, $0.lastKey, $0.changesAfter, $0.isEnd) = (7, 99, 77, true)
+            ($0.through, $0.lastKey, $0.committedThrough, $0.isEnd) = (7, 99, 77, true)
         }
         #expect(second.request.order == .keys(after: 2, through: 7) && second.events == ["12"])
         let announced = try await answer([10], ephemeral: [10]) { ($0.isEnd, $0.announcedThrough) = (true, 11) }
@@ -77,7 +77,7 @@ struct ValueCursorTests {
 
     @Test mutating func `a page may contain all stored and announced values`() async throws {
         let all = try await answer([3, 4], ephemeral: [4]) {
-            ($0.isEnd, $0.changesAfter, $0.announcedThrough) = (true, 3, 4)
+            ($0.isEnd, $0.committedThrough, $0.announcedThrough) = (true, 3, 4)
             $0.through = Self.lastStored + 1
         }
         #expect(all.events == ["3", "4"] && cursor.isUpToDate)
@@ -136,7 +136,7 @@ struct ValueCursorTests {
     @Test mutating func `the clear of a stored value is left out after the announced value that follows`() async throws
     {
         _ = try await answer([3, 9], ephemeral: [9]) {
-            ($0.isEnd, $0.changesAfter, $0.announcedThrough) = (true, 3, 9)
+            ($0.isEnd, $0.committedThrough, $0.announcedThrough) = (true, 3, 9)
             $0.through = Self.lastStored + 1
         }
         #expect(try await answer([5], cleared: [5]) { ($0.through, $0.announcedThrough) = (5, 9) }.events.isEmpty)
@@ -144,7 +144,7 @@ struct ValueCursorTests {
 
     @Test mutating func `after a reset, and in another epoch, everything is read again`() async throws {
         let all = ReadValues.Order.keys(after: 0, through: .max)
-        _ = try await answer([3]) { ($0.isEnd, $0.changesAfter) = (true, 3) }
+        _ = try await answer([3]) { ($0.isEnd, $0.committedThrough) = (true, 3) }
         #expect(try await answer([]) { $0.isReset = true }.events == ["reset"])
         #expect(cursor.request.order == all && cursor.request.epoch == 0)
         #expect(try await answer([4]) { ($0.through, $0.lastKey) = (1, 9) }.events == ["4"])
@@ -154,16 +154,60 @@ struct ValueCursorTests {
 
     @Test mutating func `a watch continues at the position of an earlier one`() async throws {
         cursor = try ValueCursor(["a.>"], object: "", isWatch: true, from: .init(epoch: 5, sequence: 40))
-        let announced = try await answer([39], ephemeral: [39]) { ($0.isEnd, $0.announcedThrough) = (true, 39) }
+        let announced = try await answer([39], ephemeral: [39]) {
+            ($0.isEnd, $0.announcedThrough, $0.committedThrough) = (true, 39, 45)
+        }
         #expect(announced.request.order == .keys(after: Self.lastStored, through: .max))
         #expect(announced.events == ["39"] && announced.request.object == "")
         #expect(cursor.request.order == .changes(after: 40, announcedAfter: 39, isWaiting: false))
         #expect(cursor.request.epoch == 5)
-        let page = try await answer([41], { ($0.through, $0.damaged) = (41, 2) })
+        let page = try await answer([41]) {
+            ($0.through, $0.damaged, $0.announcedThrough, $0.committedThrough) = (41, 2, 39, 60)
+        }
         #expect(page.events == ["damaged 2", "41"])
-        let last = try await answer([42], { ($0.through, $0.isEnd) = (45, true) })
+        let last = try await answer([42]) {
+            ($0.through, $0.announcedThrough, $0.committedThrough) = (45, 39, 70)
+        }
         #expect(last.events == ["42", "up to date at 5 45"])
-        #expect(cursor.request.order == .changes(after: 45, announcedAfter: 0, isWaiting: true))
+        #expect(cursor.request.order == .changes(after: 45, announcedAfter: 39, isWaiting: true))
+    }
+
+    @Test mutating func `the mark needs the changes up to the end of the keys, of stored and of announced values`()
+        async throws
+    {
+        _ = try await answer([3]) { ($0.through, $0.lastKey, $0.committedThrough) = (1, 2, 3) }
+        _ = try await answer([4]) { ($0.isEnd, $0.committedThrough) = (true, 7) }
+        _ = try await answer([]) { ($0.isEnd, $0.committedThrough, $0.announcedThrough) = (true, 9, 8) }
+        func changes(_ through: UInt64, _ announced: UInt64) async throws -> [String] {
+            try await answer([]) {
+                ($0.through, $0.announcedThrough, $0.committedThrough) = (through, announced, 50)
+            }.events
+        }
+        #expect(try await changes(8, 8).isEmpty)
+        #expect(try await changes(9, 7).isEmpty)
+        #expect(try await changes(10, 8) == ["up to date at 5 10"])
+    }
+
+    @Test mutating func `a watch that stays behind reads the changed values by key, each state once`() async throws {
+        try await begin()
+        func changes(_ sequences: [UInt64], through: UInt64, of end: UInt64) async throws -> [String] {
+            try await answer(sequences) { ($0.through, $0.committedThrough) = (through, end) }.events
+        }
+        #expect(try await changes([4], through: 4, of: 4) == ["4", "up to date at 5 4"])
+        #expect(try await changes([5], through: 5, of: 9) == ["5"])
+        #expect(try await changes([6], through: 8, of: 20) == ["6"])
+        let behind = ReadValues.Order.changes(after: 8, announcedAfter: 0, isWaiting: true)
+        #expect(cursor.request.order == behind)
+        // The end at which it fell behind is reached, and there is a later one.
+        #expect(try await changes([9], through: 9, of: 30) == ["9"])
+        #expect(cursor.request.order == .keys(after: 0, through: Self.lastStored))
+        let first = try await answer([2, 25]) { ($0.through, $0.lastKey, $0.committedThrough) = (7, 12, 40) }
+        #expect(first.events == ["25"])
+        let second = try await answer([31, 8]) { ($0.through, $0.lastKey, $0.isEnd) = (12, 12, true) }
+        #expect(second.request.order == .keys(after: 7, through: 12) && second.events == ["31"])
+        #expect(cursor.request.order == .changes(after: 9, announcedAfter: 0, isWaiting: true))
+        #expect(try await changes([25, 26], through: 26, of: 50) == ["26"])
+        #expect(try await changes([31, 50], through: 50, of: 50) == ["50"])
     }
 
     @Test func `patterns are checked`() {

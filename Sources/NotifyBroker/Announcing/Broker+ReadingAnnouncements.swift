@@ -40,6 +40,7 @@ extension Broker {
             guard values.lastChange <= read.after else { return false }
             page = announcedChanges(for: read, maximum: read.maximumMessages)
             read.announcedAfter = page.through
+            read.after = max(read.after, commits.persistedThrough)
             guard !page.block.entries.isEmpty || !isWaiting else {
                 charge(for: page, read)
                 if page.isEnd { pages.values.waitForCommit(read) } else { pages.values.append(read) }
@@ -52,7 +53,7 @@ extension Broker {
         guard !connections[slot].session.isClosing else { return true }
         var answer = ValuePage(
             request: read.request, count: UInt32(page.block.entries.count), epoch: valueEpoch, run: run,
-            through: read.after, announcedThrough: read.announcedAfter)
+            through: read.after, announcedThrough: read.announcedAfter, committedThrough: commits.persistedThrough)
         answer.isEnd = page.isEnd
         if case .keys = order {
             answer.announcedThrough = announcements.changes.last

@@ -178,12 +178,11 @@ extension Broker {
         var (read, block) = (read, content.block)
         var page = ValuePage(
             request: read.request, epoch: valueEpoch, run: run, through: content.scannedThrough,
-            damaged: UInt64(damagedCount(content, read)))
+            committedThrough: read.persistedThrough, damaged: UInt64(damagedCount(content, read)))
         let room = read.maximumMessages - block.entries.count
         switch order {
         case .keys(_, let through):
             page.isEnd = content.scannedThrough >= read.through
-            page.changesAfter = read.persistedThrough
             page.announcedThrough = announcements.changes.last
             page.lastKey = read.through
             guard page.isEnd, through > ReadValues.lastStoredKey else { break }
@@ -206,7 +205,9 @@ extension Broker {
             page.isEnd =
                 content.scannedThrough >= commits.persistedThrough
                 && read.announcedAfter >= announcements.changes.last
-            if isWaiting, block.entries.isEmpty, page.damaged == 0 {
+            // An empty page that does not reach its end is answered: the client may have to read by key.
+            let isComplete = content.scannedThrough >= read.persistedThrough
+            if isWaiting, isComplete, block.entries.isEmpty, page.damaged == 0 {
                 return page.isEnd ? pages.values.waitForCommit(read) : pages.values.append(read)
             }
         }

@@ -2,11 +2,17 @@ import NotifyCenter
 import NotifyWire
 
 /// The progress of reading values: first all of them by key, then, for a watch, their changes.
+///
+/// A page of changes contains the last change of each value, from a limited number of values of all names. If others
+/// change more values than the pages reach, a value that changes all the time could stay ahead of them. The watch then
+/// reads the stored values by key again.
 struct ValueCursor: Sendable {
     private enum Stage {
         /// Values by key. The keys above ``ReadValues/lastStoredKey`` are those of announced values.
         case keys(after: UInt64, through: UInt64)
         case changes
+        /// Stored values by key once more, of which those that have changed since ``changesAfter`` are reported.
+        case changedKeys(after: UInt64, through: UInt64)
 
         static let allKeys = Stage.keys(after: 0, through: .max)
         static let announcedKeys = Stage.keys(after: ReadValues.lastStoredKey, through: .max)
@@ -27,6 +33,11 @@ struct ValueCursor: Sendable {
     /// The run of the daemon, and the sequence after which changes of announced values are read.
     private var run: UInt64 = 0
     private var announcedAfter: UInt64 = 0
+    /// The ends of the changes when the last values were read by key. The present state is complete once the changes up
+    /// to them were read.
+    private var (changesEnd, announcedEnd): (UInt64, UInt64) = (0, 0)
+    /// The end of the changes of stored values when the watch fell behind it; nil if it is not behind.
+    private var endBehind: UInt64?
     /// The sequences above ``changesAfter`` and ``announcedAfter`` that were read by key. They come again as changes.
     private var readByKey: Set<UInt64> = []
     private var announced = AnnouncedValues()
@@ -63,7 +74,7 @@ struct ValueCursor: Sendable {
     /// The request for the next page.
     var request: ReadValues {
         switch stage {
-        case .keys(let after, let through):
+        case .keys(let after, let through), .changedKeys(let after, let through):
             ReadValues(.keys(after: after, through: through), object: object, patterns: patterns)
         case .changes:
             ReadValues(
@@ -82,30 +93,53 @@ struct ValueCursor: Sendable {
             return [.reset]
         }
         let isSameRun = run == 0 || header.run == run
+        let isFirst = epoch == 0
         (epoch, run) = (header.epoch, header.run)
         guard isSameRun, !header.isAnnouncedReset else { return announcedReset() }
         var events: [NotificationClient.ValueEvent] = header.damaged > 0 ? [.damaged(count: Int(header.damaged))] : []
         switch stage {
-        case .keys(let after, let through):
-            if after == 0 { changesAfter = header.changesAfter }
+        case .keys(_, let through):
+            if isFirst { changesAfter = header.committedThrough }
             if through == .max { announcedAfter = header.announcedThrough }
+            (changesEnd, announcedEnd) = (header.committedThrough, header.announcedThrough)
             for message in page.messages {
                 if isWatch { noteReadByKey(message) }
                 events.append(.value(message))
             }
             stage = nextStage(after: header, through: through)
+        case .changedKeys:
+            for message in page.messages where message.sequence > changesAfter {
+                guard readByKey.insert(message.sequence).inserted, let event = announced.event(message) else {
+                    continue
+                }
+                events.append(event)
+            }
+            stage = header.isEnd ? .changes : .changedKeys(after: header.through, through: header.lastKey)
         case .changes:
             (changesAfter, announcedAfter) = (header.through, header.announcedThrough)
             for message in page.messages where readByKey.remove(message.sequence) == nil {
                 if let event = announced.event(message) { events.append(event) }
             }
-            guard header.isEnd else { break }
-            // A value that was replaced before its change was read does not come again.
-            readByKey = []
-            if isCatchingUp { events.append(.upToDate(.init(epoch: epoch, sequence: changesAfter))) }
-            isCatchingUp = false
+            if isCatchingUp, changesAfter >= changesEnd, announcedAfter >= announcedEnd {
+                events.append(.upToDate(.init(epoch: epoch, sequence: changesAfter)))
+                isCatchingUp = false
+            }
+            changesRead(header)
         }
         return events
+    }
+
+    private mutating func changesRead(_ page: ValuePage) {
+        guard changesAfter < page.committedThrough else {
+            endBehind = nil
+            // A value that was replaced before its change was read does not come again.
+            if announcedAfter >= announcedEnd { readByKey = [] }
+            return
+        }
+        let end = endBehind ?? page.committedThrough
+        endBehind = end
+        guard changesAfter >= end else { return }
+        (endBehind, stage) = (nil, .changedKeys(after: 0, through: ReadValues.lastStoredKey))
     }
 
     private mutating func noteReadByKey(_ message: NotificationClient.Message) {
@@ -121,7 +155,7 @@ struct ValueCursor: Sendable {
 
     private mutating func reset() {
         (stage, isCatchingUp, epoch, changesAfter, readByKey) = (.allKeys, true, 0, 0, [])
-        (run, announcedAfter, announced) = (0, 0, AnnouncedValues())
+        (run, announcedAfter, announced, endBehind) = (0, 0, AnnouncedValues(), nil)
     }
 
     /// Forgets the announced values, and reads them again.
@@ -129,7 +163,7 @@ struct ValueCursor: Sendable {
         announcedAfter = 0
         switch stage {
         case .keys(let after, _) where after < ReadValues.lastStoredKey: break
-        case .keys, .changes: stage = .announcedKeys
+        case .keys, .changes, .changedKeys: stage = .announcedKeys
         }
         return announced.removeAll().map { .cleared($0) }
     }

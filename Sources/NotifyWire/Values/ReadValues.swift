@@ -139,9 +139,10 @@ package struct ValuePage: ReplyFrame {
     package var through: UInt64
     /// The sequence after which the next page continues with changes of announced values.
     package var announcedThrough: UInt64
-    /// The sequence after which changes are to be read, if this is the first page of values: it contains every value up
-    /// to this sequence that has not changed since, and perhaps later ones.
-    package var changesAfter: UInt64
+    /// The highest committed sequence when the page was requested. If this is the first page of values, changes are to
+    /// be read after this sequence: the page contains every value up to it that has not changed since, and perhaps later
+    /// ones.
+    package var committedThrough: UInt64
     /// The highest key in use. A client that reads all values reads up to that of its first page.
     package var lastKey: UInt64
     /// The number of damaged values, which are left out. Some of them might not match.
@@ -150,7 +151,7 @@ package struct ValuePage: ReplyFrame {
     package init(
         request: UInt64, count: UInt32 = 0, isEnd: Bool = false, isReset: Bool = false,
         isAnnouncedReset: Bool = false, epoch: UInt64, run: UInt64 = 0, through: UInt64, announcedThrough: UInt64 = 0,
-        changesAfter: UInt64 = 0, lastKey: UInt64 = 0, damaged: UInt64 = 0
+        committedThrough: UInt64 = 0, lastKey: UInt64 = 0, damaged: UInt64 = 0
     ) {
         self.request = request
         self.count = count
@@ -161,7 +162,7 @@ package struct ValuePage: ReplyFrame {
         self.run = run
         self.through = through
         self.announcedThrough = announcedThrough
-        self.changesAfter = changesAfter
+        self.committedThrough = committedThrough
         self.lastKey = lastKey
         self.damaged = damaged
     }
@@ -178,7 +179,7 @@ package struct ValuePage: ReplyFrame {
         run = try body.integer()
         through = try body.integer()
         announcedThrough = try body.integer()
-        changesAfter = try body.integer()
+        committedThrough = try body.integer()
         lastKey = try body.integer()
         damaged = try body.integer()
     }
@@ -191,6 +192,7 @@ package struct ValuePage: ReplyFrame {
         ]
         buffer.writeInteger(options.reduce(0, |))
         buffer.writeRepeatingByte(0, count: 3)
-        for field in [epoch, run, through, announcedThrough, changesAfter, lastKey, damaged] { buffer.writeLE(field) }
+        let fields = [epoch, run, through, announcedThrough, committedThrough, lastKey, damaged]
+        for field in fields { buffer.writeLE(field) }
     }
 }

@@ -217,7 +217,7 @@ def decode(kind, flags, body):
         return f | {"end": bool(f["end"] & 1), "deletedBound": bool(f["end"] & 2)}
     if kind == "valuePage":
         f = fields(
-            "request count end epoch run through announcedThrough changesAfter lastKey damaged", "<QIB3x7Q", body)
+            "request count end epoch run through announcedThrough committedThrough lastKey damaged", "<QIB3x7Q", body)
         return f | {"end": bool(f["end"] & 1), "reset": bool(f["end"] & 2), "announcedReset": bool(f["end"] & 4)}
     if kind == "nameEntry":
         f = fields("request posts payloadBytes dropped subscribers durables", "<4QII", body)

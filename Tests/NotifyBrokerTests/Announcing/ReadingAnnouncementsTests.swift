@@ -93,7 +93,7 @@ struct ReadingAnnouncementsTests {
         #expect(keys.values.map(\.description) == ["b=2"] && keys.page.isEnd)
         #expect(keys.page.announcedThrough == host.lastSequence && keys.page.run == run)
         let order = ReadValues.Order.changes(
-            after: keys.page.changesAfter, announcedAfter: keys.page.announcedThrough, isWaiting: false)
+            after: keys.page.committedThrough, announcedAfter: keys.page.announcedThrough, isWaiting: false)
         let changes = try #require(page(client, client.readValues(">", order: order, run: run)))
         #expect(changes.values.isEmpty && changes.page.isEnd)
     }
@@ -122,7 +122,7 @@ struct ReadingAnnouncementsTests {
         } while !last.isEnd && pages < 100
         #expect(last.isEnd)
         let order = ReadValues.Order.changes(
-            after: last.changesAfter, announcedAfter: last.announcedThrough, isWaiting: false)
+            after: last.committedThrough, announcedAfter: last.announcedThrough, isWaiting: false)
         let changes = try #require(page(client, client.readValues(">", order: order, run: run), host))
         #expect(changes.page.isEnd && !changes.page.isAnnouncedReset)
     }

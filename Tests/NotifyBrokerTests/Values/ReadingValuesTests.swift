@@ -22,7 +22,7 @@ struct ReadingValuesTests {
         host.run()
         let first = try #require(page(client, client.readValues("a.*", maximum: 2)))
         #expect(first.values.map(\.name) == ["a.0", "a.1"] && !first.page.isEnd)
-        #expect(first.page.changesAfter == host.lastSequence)
+        #expect(first.page.committedThrough == host.lastSequence)
         client.setValue("a.9", "later")
         client.setValue("a.3", "changed")
         client.clear("a.4", object: "")
@@ -30,7 +30,7 @@ struct ReadingValuesTests {
         let order = ReadValues.Order.keys(after: first.page.through, through: first.page.lastKey)
         let second = try #require(page(client, client.readValues("a.*", order: order)))
         #expect(second.page.isEnd && second.values.map(\.description) == ["a.2=x", "a.3=changed"])
-        let changes = ReadValues.Order.changes(after: first.page.changesAfter, announcedAfter: 0, isWaiting: true)
+        let changes = ReadValues.Order.changes(after: first.page.committedThrough, announcedAfter: 0, isWaiting: true)
         let third = try #require(page(client, client.readValues("a.*", order: changes)))
         #expect(third.values.map(\.description) == ["a.9=later", "a.3=changed", "a.4=cleared"])
         #expect(third.page.isEnd && third.page.through == host.lastSequence)
@@ -63,6 +63,42 @@ struct ReadingValuesTests {
         client.setValue("a", "1")
         host.run()
         #expect(ValueAnswers(client).pages.isEmpty)
+    }
+
+    /// The store reads a page for each commit, and others change more values than a page reaches.
+    @Test func `a waiting request that does not reach the end is answered, without a further commit`() throws {
+        host.store.valueRowsPerPage = 3
+        let client = host.connect()
+        for index in 0..<8 { client.setValue("b.\(index)", "x") }
+        host.run()
+        _ = client.take()
+        var position: UInt64 = 0
+        let end = host.lastSequence
+        for _ in 0..<2 {
+            let order = ReadValues.Order.changes(after: position, announcedAfter: 0, isWaiting: true)
+            let answer = try #require(page(client, client.readValues("a", order: order)))
+            #expect(answer.values.isEmpty && answer.page.committedThrough == end)
+            #expect(answer.page.through == position + 3)
+            position = answer.page.through
+        }
+        let order = ReadValues.Order.changes(after: position, announcedAfter: 0, isWaiting: true)
+        let last = client.readValues("a", order: order)
+        #expect(page(client, last) == nil, "the end is reached")
+        client.setValue("a", "1")
+        #expect(try #require(page(client, last)).values.map(\.payload) == ["1"])
+    }
+
+    @Test func `changes that are in memory are read through the last commit`() throws {
+        let client = host.connect()
+        client.setValue("a", "1")
+        host.run()
+        let position = host.lastSequence
+        client.post("b", .stored)
+        host.run()
+        _ = client.take()
+        let order = ReadValues.Order.changes(after: position, announcedAfter: 0, isWaiting: false)
+        let answer = try #require(page(client, client.readValues("a", order: order)))
+        #expect(answer.page.through == host.lastSequence && answer.page.committedThrough == host.lastSequence)
     }
 
     @Test func `damaged values of other names do not count for names without wildcards`() throws {

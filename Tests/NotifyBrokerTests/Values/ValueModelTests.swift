@@ -274,7 +274,7 @@ struct ValueModelTests {
                 (watch.after, watch.announcedAfter) = (page.through, page.announcedThrough)
                 return
             }
-            if watch.after == 0 { watch.changesAfter = page.changesAfter }
+            if watch.after == 0 { watch.changesAfter = page.committedThrough }
             if watch.through == .max { watch.announcedAfter = page.announcedThrough }
             watch.after = page.through
             guard page.isEnd else {

@@ -40,8 +40,8 @@ extension ProtocolVectorTests {
         [
             "request": page.request, "count": page.count, "end": page.isEnd, "reset": page.isReset,
             "announcedReset": page.isAnnouncedReset, "epoch": page.epoch, "run": page.run, "through": page.through,
-            "announcedThrough": page.announcedThrough, "changesAfter": page.changesAfter, "lastKey": page.lastKey,
-            "damaged": page.damaged,
+            "announcedThrough": page.announcedThrough, "committedThrough": page.committedThrough,
+            "lastKey": page.lastKey, "damaged": page.damaged,
         ]
     }
 

@@ -213,7 +213,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(
             ValuePage(
                 request: 20, count: 21, isEnd: true, isReset: true, isAnnouncedReset: true, epoch: .max, run: 26,
-                through: 22, announcedThrough: 27, changesAfter: 23, lastKey: 24, damaged: 25)),
+                through: 22, announcedThrough: 27, committedThrough: 23, lastKey: 24, damaged: 25)),
         Sample(ValuePage(request: 20, isAnnouncedReset: true, epoch: 0, run: .max, through: 0)),
         Sample(ValuePage(request: 20, epoch: 0, through: 0)),
         Sample(Announced(request: 20, sequence: 1 << 53 - 1, subscribers: .max)),
