@@ -38,8 +38,9 @@ struct ValueCursor: Sendable {
     private var (changesEnd, announcedEnd): (UInt64, UInt64) = (0, 0)
     /// The end of the changes of stored values when the watch fell behind it; nil if it is not behind.
     private var endBehind: UInt64?
-    /// The sequences above ``changesAfter`` and ``announcedAfter`` that were read by key. They come again as changes.
-    private var readByKey: Set<UInt64> = []
+    /// The sequences above ``changesAfter`` of stored values, and above ``announcedAfter`` of announced ones, that were
+    /// read by key. Those that are not replaced come again as changes.
+    private var (storedByKey, announcedByKey): (Set<UInt64>, Set<UInt64>) = ([], [])
     private var announced = AnnouncedValues()
 
     init(
@@ -109,7 +110,7 @@ struct ValueCursor: Sendable {
             stage = nextStage(after: header, through: through)
         case .changedKeys:
             for message in page.messages where message.sequence > changesAfter {
-                guard readByKey.insert(message.sequence).inserted, let event = announced.event(message) else {
+                guard storedByKey.insert(message.sequence).inserted, let event = announced.event(message) else {
                     continue
                 }
                 events.append(event)
@@ -117,8 +118,11 @@ struct ValueCursor: Sendable {
             stage = header.isEnd ? .changes : .changedKeys(after: header.through, through: header.lastKey)
         case .changes:
             (changesAfter, announcedAfter) = (header.through, header.announcedThrough)
-            for message in page.messages where readByKey.remove(message.sequence) == nil {
-                if let event = announced.event(message) { events.append(event) }
+            for message in page.messages {
+                guard storedByKey.remove(message.sequence) == nil, announcedByKey.remove(message.sequence) == nil,
+                    let event = announced.event(message)
+                else { continue }
+                events.append(event)
             }
             if isCatchingUp, changesAfter >= changesEnd, announcedAfter >= announcedEnd {
                 events.append(.upToDate(.init(epoch: epoch, sequence: changesAfter)))
@@ -131,20 +135,23 @@ struct ValueCursor: Sendable {
 
     private mutating func changesRead(_ page: ValuePage) {
         guard changesAfter < page.committedThrough else {
-            endBehind = nil
-            // A value that was replaced before its change was read does not come again.
-            if announcedAfter >= announcedEnd { readByKey = [] }
+            (endBehind, storedByKey) = (nil, [])
+            if announcedAfter >= announcedEnd { announcedByKey = [] }
             return
         }
         let end = endBehind ?? page.committedThrough
         endBehind = end
         guard changesAfter >= end else { return }
         (endBehind, stage) = (nil, .changedKeys(after: 0, through: ReadValues.lastStoredKey))
+        storedByKey = storedByKey.filter { $0 > changesAfter }
     }
 
     private mutating func noteReadByKey(_ message: NotificationClient.Message) {
-        let position = message.isEphemeral ? announcedAfter : changesAfter
-        if message.sequence > position { readByKey.insert(message.sequence) }
+        if message.isEphemeral {
+            if message.sequence > announcedAfter { announcedByKey.insert(message.sequence) }
+        } else if message.sequence > changesAfter {
+            storedByKey.insert(message.sequence)
+        }
         _ = announced.event(message)
     }
 
@@ -154,8 +161,8 @@ struct ValueCursor: Sendable {
     }
 
     private mutating func reset() {
-        (stage, isCatchingUp, epoch, changesAfter, readByKey) = (.allKeys, true, 0, 0, [])
-        (run, announcedAfter, announced, endBehind) = (0, 0, AnnouncedValues(), nil)
+        (stage, isCatchingUp, epoch, changesAfter, storedByKey) = (.allKeys, true, 0, 0, [])
+        (run, announcedAfter, announced, announcedByKey, endBehind) = (0, 0, AnnouncedValues(), [], nil)
     }
 
     /// Forgets the announced values, and reads them again.
