@@ -274,13 +274,19 @@ struct AnnouncingTests {
         #expect(host.amount(of: .pendingBytes, 1000) == 0)
     }
 
-    @Test func `a will that can't be stored goes to live subscribers, and is counted`() {
+    /// Announces a value with a will, which a live and a durable subscription are to get.
+    private func announceWithWill() -> (owner: Client, live: Client, durable: Client) {
         let (owner, live, durable) = (host.connect(), host.connect(), host.connect(uid: 2000))
         live.subscribe(1, ["a"])
         durable.subscribe(1, ["a"], durable: "d")
         host.run()
         owner.announce("a", "1", will: "died")
         host.run()
+        return (owner, live, durable)
+    }
+
+    @Test func `a will that can't be stored goes to live subscribers, and is counted`() {
+        let (owner, live, durable) = announceWithWill()
         live.post("x", .stored)
         host.tick()
         host.work(failingWith: .broken)
@@ -294,12 +300,7 @@ struct AnnouncingTests {
     }
 
     @Test func `a will in a batch that fails goes to live subscribers, and is counted`() {
-        let (owner, live, durable) = (host.connect(), host.connect(), host.connect(uid: 2000))
-        live.subscribe(1, ["a"])
-        durable.subscribe(1, ["a"], durable: "d")
-        host.run()
-        owner.announce("a", "1", will: "died")
-        host.run()
+        let (owner, live, _) = announceWithWill()
         _ = live.take()
         host.closed(owner)
         host.tick()
