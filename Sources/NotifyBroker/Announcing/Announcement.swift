@@ -58,7 +58,7 @@ struct Announcement {
         poster.uid == connection.uid && instance == connection.instance && connection.number >= connectionNumber
     }
 
-    /// What a client is told that wants to use the name and object.
+    /// The holder of the name and object, for a refusal.
     var holder: ValueHolder {
         if case .connected = presence { .connected(poster.pid) } else { .absent(poster.pid) }
     }

@@ -195,7 +195,8 @@ struct Announcements {
     /// Whether values wait to be cleared.
     var hasEndings: Bool { !endings.isEmpty }
 
-    /// Takes the next value to clear, of the user whose turn it is; nil if there is none. The value stays until it is cleared.
+    /// Takes the next value to clear, of the user whose turn it is; nil if there is none. The value stays until it is
+    /// cleared.
     mutating func nextEnding() -> Announcement? {
         while let (sequence, key) = endings.next() {
             if let entry = entries[key], entry.sequence == sequence, entry.presence == .ending { return entry }
