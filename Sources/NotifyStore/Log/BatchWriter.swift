@@ -42,8 +42,10 @@ struct BatchWriter: ~Copyable {
         return deletion.take()
     }
 
-    /// Continues the counters of a log that the present log replaces.
-    mutating func adopt(_ old: borrowing BatchWriter) { (commits, syncs) = (old.commits, old.syncs) }
+    /// Continues the counters of a log that the present log replaces. The start is recorded if that log recorded it.
+    mutating func adopt(_ old: borrowing BatchWriter) {
+        (commits, syncs, isMarkedInUse) = (old.commits, old.syncs, old.isMarkedInUse)
+    }
 
     func report(in statistics: inout StoreStatistics) {
         statistics.commits = commits

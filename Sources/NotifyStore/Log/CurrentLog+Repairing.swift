@@ -189,9 +189,11 @@ extension Log {
         return copies
     }
 
-    /// Continues the counters and the highest committed sequence of the log that this one replaces.
+    /// Continues the counters, the highest committed sequence and the record of the start of the log that this one
+    /// replaces: power was not lost since then.
     fileprivate func adopt(_ old: Log) {
         contents.adopt(persistedThrough: old.persistedThrough)
+        lostThrough = old.lostThrough
         writer.adopt(old.writer)
         pageCaches.adopt(old.pageCaches)
     }
