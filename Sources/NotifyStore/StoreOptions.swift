@@ -25,8 +25,8 @@ package struct StoreOptions: Equatable, Sendable {
     /// to the next, unless the next one is requested.
     package var retentionInterval = Duration.seconds(1)
     /// The time after a change of a value in which a pass begins that writes the changed values to their rows. The longer
-    /// it is, the more changes of a value cost only one change of its row.
-    package var valuePassDelay = Duration.seconds(5)
+    /// it is, the more changes of a value cost only one change of its row: a pass over 100,000 values takes up to a second.
+    package var valuePassDelay = Duration.seconds(60)
     /// The number of changes of values after which a pass begins earlier. Limited because the next start reads the changes.
     package var valueChangesPerPass = 2_097_152
     /// The time after a start in which no subscription expires, so that clients can attach first.

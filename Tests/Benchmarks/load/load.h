@@ -79,9 +79,9 @@ void replay_rounds(struct load *load);
 // values.c
 
 // Sets the values of the load's names. Then stores messages of these names, and sets their values, in turns and in a
-// random order of the names, and prints a line after each of the rounds. The time of the values includes the processor
-// time in which the daemon writes them to their rows, which it begins at most `delay` seconds after the last receipt.
-void set_values(struct load *load, long rounds, long delay);
+// random order of the names, and prints a line after each of the rounds. Both times include the processor time that the
+// daemon uses after the last receipt.
+void set_values(struct load *load, long rounds);
 // Reads random values of the names one by one, each after a ping, and prints the times.
 void read_values(const char *socket, long names, long reads);
 // Reads the values of all names page by page as a watch does, until there is no further change, and prints the rate.

@@ -5,7 +5,7 @@
 //   load durable SOCKET MESSAGES PAYLOAD WINDOW stored|synced PID [--rounds]
 //   load replay SOCKET MESSAGES PAYLOAD WINDOW PID [--group MEMBERS | --rounds]
 //   load subscriptions SOCKET SUBSCRIPTIONS
-//   load values SOCKET NAMES MESSAGES PAYLOAD ROUNDS DELAY PID
+//   load values SOCKET NAMES MESSAGES PAYLOAD ROUNDS PID
 //   load get SOCKET NAMES READS
 //   load watch SOCKET NAMES
 //   load spawn SECONDS PAYLOAD PROGRAM
@@ -19,9 +19,8 @@
 // the times from the write of a message to its receipt. `replay` stores the messages first, and measures their delivery
 // to a durable subscription with that window after a client attaches. With --group, MEMBERS clients attach and share
 // the messages. `subscriptions` creates durable subscriptions without clients. `values` sets the values of NAMES names,
-// and then stores MESSAGES and sets as many values in turns, in a random order of the names. The daemon begins to write
-// values to their rows at most DELAY seconds after a change. `get` reads one random value after the other, and `watch` all
-// of them, after `values`. `spawn` needs no daemon: it runs PROGRAM repeatedly with a payload on its standard input, and
+// and then stores MESSAGES and sets as many values in turns, in a random order of the names. `get` reads one random value
+// after the other, and `watch` all of them, after `values`. `spawn` needs no daemon: it runs PROGRAM repeatedly with a payload on its standard input, and
 // prints the runs per second. PID is the process id of the daemon, whose processor time and memory are read from /proc.
 //
 // With --rounds, each line of the standard input starts a round of MESSAGES on the same connections, and a line is
@@ -91,13 +90,13 @@ static struct load parse(int count, char **arguments) {
     } else if (count == 4 && load.receipts && !strcmp(mode, "subscriptions")) {
         load.messages = atol(arguments[3]);
         load.payload = 8, load.window = load.batch = 1;
-    } else if (count == 9 && load.receipts && !strcmp(mode, "values")) {
+    } else if (count == 8 && load.receipts && !strcmp(mode, "values")) {
         load.names = atol(arguments[3]);
         load.messages = atol(arguments[4]);
         load.payload = atol(arguments[5]);
         load.window = 2000, load.batch = 100;
         load.durability = STORED;
-        if (load.names < 1 || atol(arguments[7]) < 1) fail("NAMES and DELAY are at least 1");
+        if (load.names < 1) fail("NAMES is at least 1");
     } else {
         fail("fanout SOCKET SUBSCRIBERS MESSAGES PAYLOAD WINDOW BATCH PID [--each SUBSCRIPTIONS] [--no-receipts]"
              " [--rounds]\n"
@@ -105,7 +104,7 @@ static struct load parse(int count, char **arguments) {
              "   or durable SOCKET MESSAGES PAYLOAD WINDOW stored|synced PID [--rounds]\n"
              "   or replay SOCKET MESSAGES PAYLOAD WINDOW PID [--group MEMBERS | --rounds]\n"
              "   or subscriptions SOCKET SUBSCRIPTIONS\n"
-             "   or values SOCKET NAMES MESSAGES PAYLOAD ROUNDS DELAY PID\n"
+             "   or values SOCKET NAMES MESSAGES PAYLOAD ROUNDS PID\n"
              "   or get SOCKET NAMES READS\n"
              "   or watch SOCKET NAMES\n"
              "   or spawn SECONDS PAYLOAD PROGRAM");
@@ -137,7 +136,7 @@ int main(int count, char **arguments) {
     }
     struct load load = parse(count, arguments);
     if (!strcmp(arguments[1], "values")) {
-        set_values(&load, atol(arguments[6]), atol(arguments[7]));
+        set_values(&load, atol(arguments[6]));
         return 0;
     }
     if (load.rounds) {

@@ -17,32 +17,31 @@ static struct result post_as(struct load load, bool values, uint64_t seed) {
     return result;
 }
 
-// Waits until the daemon has written all values to their rows, which it begins some seconds after a change. Returns the
-// processor time that it has used meanwhile.
-static double finish_values(int pid, long delay) {
-    double start = processor_seconds(pid), last = start, used = start;
-    sleep(delay);
-    while (used = processor_seconds(pid), used - last > 0.01) {
+// Waits until the daemon has ended its work. Returns the processor time that it has used meanwhile.
+static double finish(int pid) {
+    double start = processor_seconds(pid), last, used = start;
+    do {
         last = used;
         usleep(200 * 1000);
-    }
+        used = processor_seconds(pid);
+    } while (used - last > 0.01);
     return used - start;
 }
 
-void set_values(struct load *load, long rounds, long delay) {
+void set_values(struct load *load, long rounds) {
     struct load first = *load;
     first.messages = load->names;
     post_as(first, true, 0);
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (long round = 0; round < rounds; round++) {
         struct result results[2];
-        for (int values = 0; values < 2; values++)
+        for (int values = 0; values < 2; values++) {
             results[values] = post_as(*load, values, 1 + round * load->messages);
-        double rest = finish_values(load->pid, delay);
-        results[1].seconds += rest, results[1].processor += rest;
-        for (int values = 0; values < 2; values++)
+            double rest = finish(load->pid);
+            results[values].seconds += rest, results[values].processor += rest;
             printf("%s-rate %.0f  %s-ns %.0f  ", values ? "value" : "stored", load->messages / results[values].seconds,
                    values ? "value" : "stored", results[values].processor / load->messages * 1e9);
+        }
         printf("ratio %.3f\n", results[1].seconds / results[0].seconds);
     }
 }
