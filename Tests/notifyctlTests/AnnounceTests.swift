@@ -86,10 +86,11 @@ import Testing
 
     @Test func `the command of 'announce' follows two hyphens`() throws {
         let announce = try #require(try parse("announce a b --grace 5s --will c -- sh -c x") as? AnnounceCommand)
-        #expect(announce.name == "a" && announce.body == "b" && announce.will == "c" && announce.grace == .seconds(5))
-        #expect(!announce.takeover && announce.program == ["sh", "-c", "x"])
+        #expect(announce.name == "a" && announce.body == "b" && announce.announcement.will == "c")
+        #expect(announce.announcement.grace == .seconds(5) && !announce.announcement.takeover)
+        #expect(announce.program == ["sh", "-c", "x"])
         let alone = try #require(try parse("announce a --takeover -H k:v --object o") as? AnnounceCommand)
-        #expect(alone.body == nil && alone.takeover && alone.object == "o" && alone.program.isEmpty)
+        #expect(alone.body == nil && alone.announcement.takeover && alone.object == "o" && alone.program.isEmpty)
         #expect(alone.header == [try Header(argument: "k:v")])
     }
 
@@ -98,6 +99,17 @@ import Testing
         let error = #expect(throws: (any Error).self) { try parse("post a --ephemeral \(option)") }
         let message = error.map { Notifyctl.message(for: $0) } ?? ""
         #expect(message.hasPrefix("--ephemeral can't be used with --retain"), "\(message)")
+    }
+
+    @Test func `'post --ephemeral' has the options of 'announce'`() throws {
+        let post = try #require(try parse("post a b --ephemeral --will c --grace 5s --takeover") as? PostCommand)
+        #expect(post.announcement.will == "c" && post.announcement.grace == .seconds(5) && post.announcement.takeover)
+    }
+
+    @Test(arguments: ["--will c", "--grace 5s", "--takeover"])
+    func `'post' refuses options of announced values without --ephemeral`(option: String) {
+        let error = #expect(throws: (any Error).self) { try parse("post a b \(option)") }
+        #expect(error.map { Notifyctl.message(for: $0) } == "--will, --grace and --takeover need --ephemeral")
     }
 
     @Test func `standard input is not the content of 'announce'`() {

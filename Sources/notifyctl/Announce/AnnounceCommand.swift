@@ -50,26 +50,12 @@ struct AnnounceCommand: AsyncParsableCommand, ProgramRunning, PatternTaking, Con
         transform: Header.init(argument:))
     var header: [Header] = []
 
-    @Option(
-        help: ArgumentHelp(
-            "A message to post after the value was cleared because the connection has ended.", valueName: "body"))
-    var will: String?
-
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "The time to connect again before the value is cleared, at most 10m; 0 by default.",
-            valueName: "span"),
-        transform: { try SpanArgument.span($0) })
-    var grace: Duration = .zero
-
-    @Flag(help: "Take the value over from a client of this user or, with the right to manage everything, of any.")
-    var takeover = false
+    @OptionGroup var announcement: AnnouncementOptions
 
     var program: [String] = []
 
     private enum CodingKeys: CodingKey {
-        case connection, name, body, object, header, will, grace, takeover
+        case connection, name, body, object, header, announcement
     }
 
     /// The name if it contains a wildcard and may have been meant as a pattern. The user is warned that it is a name.
@@ -85,8 +71,7 @@ struct AnnounceCommand: AsyncParsableCommand, ProgramRunning, PatternTaking, Con
     func run() async throws {
         let announcer = Announcer(
             name: name, payload: CommandArguments.process.bytes(of: body ?? ""), object: object,
-            headers: .init(header.map { ($0.key, $0.value) }), will: will.map { Array($0.utf8) }, grace: grace,
-            takesOver: takeover)
+            headers: header, announcement)
         guard !program.isEmpty else {
             return try await announcer.runUntilSignal(connection.configuration(), isQuiet: false)
         }

@@ -26,8 +26,8 @@ struct PostCommand: AsyncParsableCommand, PatternTaking, ContentTaking {
             standard error, if the value has another sequence.
 
             With --ephemeral the command stays until SIGTERM, SIGINT or SIGHUP, and the message is the value of its name and \
-            object as long as the command is connected. It is never stored. See 'notifyctl announce', which also runs a \
-            command meanwhile.
+            object as long as the command is connected. It is never stored. --will, --grace and --takeover are explained by \
+            'notifyctl announce', which also runs a command meanwhile.
 
             Without a content argument the content is read from standard input. It is empty if standard input is a \
             terminal, /dev/null or closed. To post an empty message while standard input is used otherwise, give '' as \
@@ -109,6 +109,8 @@ struct PostCommand: AsyncParsableCommand, PatternTaking, ContentTaking {
     @Flag(help: "Keep the message as the value of its name and object until this command ends, without storing it.")
     var ephemeral = false
 
+    @OptionGroup var announcement: AnnouncementOptions
+
     @Flag(name: .shortAndLong, help: "Print only errors.")
     var quiet = false
 
@@ -139,6 +141,9 @@ struct PostCommand: AsyncParsableCommand, PatternTaking, ContentTaking {
                     "--ephemeral can't be used with --retain, --if-sequence, --durability, --lines, --retry or --json")
             }
         }
+        if announcement.areGiven, !ephemeral {
+            throw ValidationError("--will, --grace and --takeover need --ephemeral")
+        }
         if retry != nil, !lines { throw ValidationError("--retry needs --lines") }
         if retain, durability == .volatile {
             throw ValidationError("--retain stores the message: omit '--durability volatile'")
@@ -152,7 +157,7 @@ struct PostCommand: AsyncParsableCommand, PatternTaking, ContentTaking {
         if ephemeral {
             let announcer = Announcer(
                 name: name, payload: try await content.payload(), object: object,
-                headers: .init(header.map { ($0.key, $0.value) }))
+                headers: header, announcement)
             return try await announcer.runUntilSignal(connection.configuration(), isQuiet: quiet)
         }
         let plain = try NotificationClient.OutgoingMessage(
