@@ -29,6 +29,8 @@ package struct StoreOptions: Equatable, Sendable {
     package var valuePassDelay = Duration.seconds(60)
     /// The number of changes of values after which a pass begins earlier. Limited because the next start reads the changes.
     package var valueChangesPerPass = 2_097_152
+    /// The number of changed values after which a pass begins earlier. Limited because each takes some 100 bytes of memory.
+    package var changedValuesPerPass = 262_144
     /// The time after a start in which no subscription expires, so that clients can attach first.
     package var expiryGrace = Duration.seconds(300)
     /// The paths of the daemon's other files. Backups to them and to the files of the log are refused.

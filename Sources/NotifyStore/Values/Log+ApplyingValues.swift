@@ -18,8 +18,11 @@ extension Log {
     /// The most records that one transaction deletes.
     private static let recordsPerTransaction = 4_096
 
-    /// Whether so many changes are recorded that a pass must begin.
-    var areValuesDue: Bool { values.recorded >= options.valueChangesPerPass }
+    /// Whether so many changes are recorded, or so many values have a change in memory, that a pass must begin.
+    var areValuesDue: Bool {
+        values.recorded >= options.valueChangesPerPass
+            || min(values.recorded, values.count) >= options.changedValuesPerPass
+    }
 
     /// Whether a pass must begin because of the time since the first change that is recorded.
     var areValuesOld: Bool { values.recorded > 0 && clock.now - values.firstRecorded >= options.valuePassDelay }
@@ -57,7 +60,7 @@ extension Log {
     func applyValues(until end: ContinuousClock.Instant) throws {
         guard !values.isEmpty else { return }
         var pass = beginValuePass()
-        values.passFailed()
+        values.passFailed(at: clock.now)
         while ContinuousClock.now < end, try continueValuePass(&pass) {}
     }
 

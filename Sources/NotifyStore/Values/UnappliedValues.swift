@@ -19,7 +19,7 @@ struct UnappliedValues: ~Copyable {
     private var order: [(sequence: UInt64, number: UInt64)] = []
     /// The number of changes recorded since the last pass began.
     private(set) var recorded = 0
-    /// The time of the log when the first of these changes was recorded.
+    /// The time of the log when the first of these changes was recorded, or when the last pass failed.
     private(set) var firstRecorded = Duration.zero
     /// The highest number that has a row.
     private(set) var lastNumber: UInt64 = 0
@@ -110,7 +110,7 @@ struct UnappliedValues: ~Copyable {
     mutating func passBegins() { recorded = 0 }
 
     /// Notes that a pass has not written all changes, so that another one is needed.
-    mutating func passFailed() { recorded = max(recorded, 1) }
+    mutating func passFailed(at now: Duration) { (recorded, firstRecorded) = (max(recorded, 1), now) }
 
     /// Notes the changes in the records when the log is opened.
     mutating func recovered(_ changes: [Change], recorded count: Int, last: UInt64, at now: Duration) {

@@ -13,7 +13,7 @@ final class ValuePassWork: SlicedWork {
     func advance(until end: ContinuousClock.Instant) -> Bool {
         guard let log = current.log else { return false }
         guard log.isSound else {
-            log.values.passFailed()
+            log.values.passFailed(at: log.clock.now)
             return false
         }
         do {
@@ -25,7 +25,7 @@ final class ValuePassWork: SlicedWork {
             return true
         } catch {
             // The changes stay recorded, and a later pass tries again. Damage is noted, for the next batch.
-            log.values.passFailed()
+            log.values.passFailed(at: log.clock.now)
             _ = log.failure(error)
             return false
         }

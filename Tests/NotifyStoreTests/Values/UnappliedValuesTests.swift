@@ -89,4 +89,13 @@ struct UnappliedValuesTests {
             #expect(bytes == 100 * model.count)
         }
     }
+
+    @Test func `after a failure, a pass is due later`() {
+        var values = UnappliedValues()
+        values.add([change(1, 7), change(2, 8)], at: .seconds(1))
+        values.passBegins()
+        values.passFailed(at: .seconds(9))
+        let (recorded, first) = (values.recorded, values.firstRecorded)
+        #expect(recorded == 1 && first == .seconds(9))
+    }
 }

@@ -86,6 +86,20 @@ struct ValuePassTests {
         try store.close(nextSequence: 10)
     }
 
+    @Test func `a pass begins when many values have changed`() async throws {
+        var options = StoreOptions.withoutTimer
+        options.changedValuesPerPass = 2
+        let store = try Store.open(path: folder.database, options: options)
+        await store.set([StoredMessage(1, "a"), StoredMessage(2, "b")], [1, 2])
+        await store.set([StoredMessage(3, "a"), StoredMessage(4, "a")], [1, 1])
+        store.waitForValuePass()
+        #expect(store.unappliedValues == 1, "two changes of one value")
+        await store.set([StoredMessage(5, "b")], [2])
+        store.waitForValuePass()
+        #expect(store.unappliedValues == 0)
+        try store.close(nextSequence: 10)
+    }
+
     @Test func `changed values stay when their messages are purged`() async throws {
         var store = try open()
         let messages = await change(store)
