@@ -203,9 +203,9 @@ struct ValueCursorTests {
         #expect(try await changes([9], through: 9, of: 30) == ["9"])
         #expect(cursor.request.order == .keys(after: 0, through: Self.lastStored))
         let first = try await answer([2, 25]) {
-            ($0.through, $0.lastKey, $0.committedThrough, $0.run) = (7, 12, 40, 70)
+            ($0.through, $0.lastKey, $0.committedThrough, $0.run, $0.damaged) = (7, 12, 40, 70, 2)
         }
-        #expect(first.events == ["25"])
+        #expect(first.events == ["25"], "damaged values were reported when all were read")
         let second = try await answer([31, 8]) { ($0.through, $0.lastKey, $0.isEnd, $0.run) = (12, 12, true, 70) }
         #expect(second.request.order == .keys(after: 7, through: 12) && second.events == ["31"])
         #expect(cursor.request.order == .changes(after: 9, announcedAfter: 0, isWaiting: true))

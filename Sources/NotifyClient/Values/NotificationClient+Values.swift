@@ -85,8 +85,9 @@ extension NotificationClient {
     }
 
     /// Returns the values whose names match, as an asynchronous sequence that reads them page by page, one page in
-    /// memory at a time. Each value is read once, in its state at that time. Their order has no meaning. Values that are
-    /// damaged in the log are left out, unless no pattern has a wildcard: then the sequence throws `logDamaged`.
+    /// memory at a time. Each value is read once, in its state at that time. Only a stored one that is cleared and then
+    /// announced meanwhile is read twice, the announced value later. Their order has no meaning. Values that are damaged
+    /// in the log are left out, unless no pattern has a wildcard: then the sequence throws `logDamaged`.
     ///
     /// - Parameters:
     ///   - patterns: The patterns of names to match, 1 to 64.
@@ -116,8 +117,8 @@ extension NotificationClient {
     /// A watch shows committed and announced values, and never an older state after a newer one. If it is read slowly,
     /// it gets the latest state of each value, and skips those between. If the connection is lost, it continues with
     /// what has changed since; if that is unknown, it begins anew with `reset`. What is held in memory is at most one page
-    /// of values, the names of the reported announced values and, until the present state was read, a sequence for each
-    /// value that has changed meanwhile. Each iterator begins anew. The sequence ends in a cancelled task, and when the
+    /// of values, the names of the reported announced values and, while the watch is behind the present state, a sequence
+    /// for each value that has changed meanwhile. Each iterator begins anew. The sequence ends in a cancelled task, and when the
     /// service of the task is shut down gracefully.
     ///
     /// - Parameters:

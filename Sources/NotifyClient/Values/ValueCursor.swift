@@ -72,6 +72,8 @@ struct ValueCursor: Sendable {
     /// Whether every value was read, so that changes follow.
     var isUpToDate: Bool { if case .changes = stage { true } else { false } }
 
+    private var isReadingChangedKeys: Bool { if case .changedKeys = stage { true } else { false } }
+
     /// The request for the next page.
     var request: ReadValues {
         switch stage {
@@ -97,7 +99,9 @@ struct ValueCursor: Sendable {
         let isFirst = epoch == 0
         (epoch, run) = (header.epoch, header.run)
         guard isSameRun, !header.isAnnouncedReset else { return announcedReset() }
-        var events: [NotificationClient.ValueEvent] = header.damaged > 0 ? [.damaged(count: Int(header.damaged))] : []
+        var events: [NotificationClient.ValueEvent] = []
+        // Reading by key once more would report the same values again.
+        if header.damaged > 0, !isReadingChangedKeys { events.append(.damaged(count: Int(header.damaged))) }
         switch stage {
         case .keys(_, let through):
             if isFirst { changesAfter = header.committedThrough }

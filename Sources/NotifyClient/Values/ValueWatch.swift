@@ -10,8 +10,7 @@ extension NotificationClient {
         /// ``Message/clearedReason``).
         case cleared(Message)
         /// Every value was reported, and changes follow. Reported once, and once after each `reset`. Another watch can
-        /// continue at this position. Later, it can continue at the epoch of this position and the sequence of the last
-        /// change.
+        /// continue at this position, and gets the last change since then of each value.
         case upToDate(ValuePosition)
         /// What was reported is obsolete, because it is unknown what has changed since, for example because a backup was
         /// restored, or because access rules were changed. All values follow, and then `upToDate`.
