@@ -41,7 +41,8 @@ enum ExitStatus: Int32, CaseIterable {
                 .usage
             case .payloadTooLarge, .invalidObject, .coding: .invalidData
             case .noDaemon, .notConnected, .connectionLost, .daemonClosing, .noResponders: .noDaemon
-            case .limitReached, .logFull, .storageFailed, .logDamaged, .serverGone, .valueInUse:
+            case .limitReached, .logFull, .storageFailed, .logDamaged, .serverGone, .valueInUse,
+                .serviceHeld:
                 .refusedForNow
             case .forbidden: .forbidden
             case .configurationInvalid: .invalidConfiguration

@@ -10,7 +10,7 @@ import Testing
         .invalidSocketPath: 64, .payloadTooLarge: 65, .invalidObject: 65, .coding: 65, .noDaemon: 69, .notConnected: 69,
         .connectionLost: 69, .daemonClosing: 69, .limitReached: 75, .logFull: 75, .storageFailed: 75, .logDamaged: 75,
         .forbidden: 77, .configurationInvalid: 78, .timedOut: 124, .noResponders: 69, .serverGone: 75,
-        .requestTimedOut: 124, .valueInUse: 75,
+        .requestTimedOut: 124, .valueInUse: 75, .serviceHeld: 75,
     ]
 
     @Test(arguments: NotifyError.Code.allCases)

@@ -25,11 +25,11 @@ enum ValueHolder {
         switch self {
         case .stored: "there is a stored value, or it is being changed: clear it first, or choose another name"
         case .connected(let pid):
-            "the value is announced by the process \(pid), and ends with its connection: take it over, or choose another "
-                + "name"
+            "the value is announced by the process \(pid), and ends with its connection: wait for that, announce it with "
+                + "takeover, or choose another name"
         case .absent(let pid):
             "the value was announced by the process \(pid), whose connection has ended, and stays until its grace period "
-                + "has passed: take it over, or choose another name"
+                + "has passed: wait for that, announce it with takeover, or choose another name"
         }
     }
 }

@@ -28,7 +28,8 @@ struct ServeCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
             Several servers of one user may serve the same names: the one with the most free commands gets the next \
             request. Requests wait in the daemon while none has a free command. By default, a user may serve the names \
             that begin with 'user.' and the own uid; root and the user of the daemon may serve every name. Other names \
-            need a rule in the policy: see 'notifyctl policy test serve'.
+            need a rule in the policy: see 'notifyctl policy test serve'. While another user serves some of the names, \
+            'serve' is refused with status 75.
 
             SIGTERM, SIGINT and SIGHUP end 'serve' when the running commands have exited and their replies are sent; a \
             second signal is passed on to these commands.

@@ -30,7 +30,7 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
             With --retained, the values that match are printed first (see 'notifyctl post --retain'), and then each change \
             of a value, each with its name. A value that changes several times before it is read is printed once, with \
             its latest content. A cleared value is printed as its name, its object if it has one, and the reason: \
-            cleared, or disconnected, released or takenOver for an announced value. The objects of other values are \
+            cleared, or disconnected or released for an announced value. The objects of other values are \
             printed with --json, or with --format, such as '{name} [{object}] {text}'. If it is unknown what has changed, \
             for example because a backup was restored, a line on standard error says that all values follow again; \
             those that do not are gone. With --json, an object with up_to_date follows the first values, and one with \

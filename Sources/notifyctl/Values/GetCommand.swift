@@ -11,7 +11,8 @@ struct GetCommand: AsyncParsableCommand, PatternTaking {
             a pattern, or --wide print a table. The last column of a table shows the beginning of a payload; --verbose, \
             --json and --format print whole payloads. \(OutputOptions.discussion)
 
-            The exit status is 1 if there is no value. With --wait, the command waits for the first one.
+            A value that is damaged in the log is an error with status 75 if only names are given; patterns leave it out, \
+            and 'notifyctl check' reports it. The exit status is 1 if there is no value. With --wait, the command waits for the first one.
 
             EXAMPLES
               notifyctl get jobs.backup
@@ -90,9 +91,12 @@ struct GetCommand: AsyncParsableCommand, PatternTaking {
     private static func values(
         _ client: NotificationClient, _ patterns: [String], _ object: String?
     ) async throws -> [NotificationClient.Message] {
-        var values: [NotificationClient.Message] = []
-        for try await value in try client.values(matching: patterns, object: object) { values.append(value) }
-        return values.sorted { ($0.name, $0.object ?? "") < ($1.name, $1.object ?? "") }
+        var values: [[String]: NotificationClient.Message] = [:]
+        for try await value in try client.values(matching: patterns, object: object) {
+            // A stored value that was read, cleared and then announced is read twice.
+            values[[value.name, value.object ?? ""]] = value
+        }
+        return values.values.sorted { ($0.name, $0.object ?? "") < ($1.name, $1.object ?? "") }
     }
 
     private static func first(
