@@ -1,5 +1,6 @@
 import Glibc
 import NotifyClient
+import NotifyWire
 import TestSupport
 import Testing
 
@@ -77,6 +78,26 @@ extension IntegrationTests {
                     try await presence.withdraw()
                     #expect(text(try await events.next()) == "a.b released")
                 }
+            }
+        }
+
+        @Test func `in its grace period a value stays, and its client can announce it again`() async throws {
+            let daemon = try await Daemon.start()
+            let instance = InstanceID.random()
+            try await withNotificationClient(configuration: configuration(daemon)) { watcher in
+                var events = try watcher.watch(["a.>"]).makeAsyncIterator()
+                #expect(text(try await events.next()) == "up to date")
+                try RawClient(daemon, instance: instance).announce("1", for: "a.b", grace: .seconds(600))
+                #expect(text(try await events.next()) == "a.b=1 ephemeral")
+                // The daemon may notice the end of the connection later.
+                while true {
+                    let error = await #expect(throws: NotifyError.self) { try await watcher.setValue("x", for: "a.b") }
+                    #expect(error?.code == .valueInUse)
+                    if error?.message.contains("grace period") ?? true { break }
+                }
+                try RawClient(daemon, instance: instance).announce("2", for: "a.b", grace: .milliseconds(1))
+                #expect(text(try await events.next()) == "a.b=2 ephemeral")
+                #expect(text(try await events.next()) == "a.b disconnected")
             }
         }
 

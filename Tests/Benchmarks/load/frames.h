@@ -129,7 +129,7 @@ enum {
     VALUE_PAGE_RUN = 24,           // 8: run of the daemon
     VALUE_PAGE_POSITION = 32,      // 8: position after which the next page continues
     VALUE_PAGE_ANNOUNCED = 40,     // 8: the second position
-    VALUE_PAGE_SEQUENCE = 48,      // 8: without option 1: the sequence after which changes are to be read
+    VALUE_PAGE_SEQUENCE = 48,      // 8: the highest committed sequence when the page was requested
     VALUE_PAGE_LAST = 56,          // 8: without option 1: the last key
     VALUE_PAGE_DAMAGED = 64,       // 8: number of damaged values
 

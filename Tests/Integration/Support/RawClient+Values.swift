@@ -28,6 +28,12 @@ extension RawClient {
         return try answer(to: request, "cleared") { if case .valuesCleared(let it) = $0 { it } else { nil } }
     }
 
+    func announce(_ payload: String, for name: String, grace: Duration = .zero) throws {
+        let request = newRequest()
+        try send(announceFrame(request, name, payload: Array(payload.utf8), grace: grace))
+        _ = try answer(to: request, "announced") { if case .announced(let it) = $0 { it } else { nil } }
+    }
+
     /// All values that match, in the order of their keys.
     func values(_ patterns: String..., object: String? = nil) throws -> [ReceivedMessage] {
         var messages: [ReceivedMessage] = []
