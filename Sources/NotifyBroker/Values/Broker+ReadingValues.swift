@@ -22,7 +22,7 @@ extension Broker {
         let (after, through, announcedAfter): (UInt64, UInt64, UInt64) =
             switch read.order {
             case .keys(let after, let through):
-                (after, after < ReadValues.lastStoredKey ? min(through, values.lastNumber) : through, 0)
+                (after, through, 0)
             case .changes(let after, let announcedAfter, _): (after, .max, announcedAfter)
             }
         try begin(
@@ -87,6 +87,8 @@ extension Broker {
             let isAnswer = if case .answer = read.use { true } else { false }
             read.rights = access.policy.generation
             read.persistedThrough = commits.persistedThrough
+            // The page must contain each value up to that sequence, also those whose names are newer than the request.
+            if case .answer(.keys(_, let through)) = read.use { read.through = min(through, values.lastNumber) }
             pages.values.begin(read)
             var request = PageRequest(
                 for: .values, filter: read.filter,
