@@ -195,8 +195,8 @@ let package = Package(
         .testTarget(
             name: "NotifyBrokerTests",
             dependencies: [
-                "NotifyBroker", "NotifyCenter", "NotifyWire", "NotifyLog", "CenterConformance", "TestSupport",
-                "WireTestSupport", .product(name: "NIOCore", package: "swift-nio"),
+                "NotifyBroker", "NotifyClient", "NotifyCenter", "NotifyWire", "NotifyLog", "CenterConformance",
+                "TestSupport", "WireTestSupport", .product(name: "NIOCore", package: "swift-nio"),
             ]),
         .testTarget(
             name: "NotifySystemTests",

@@ -95,6 +95,8 @@ struct ValueAnswers {
     var receipts: [UInt64: Receipt] = [:]
     var errors: [UInt64: ErrorFrame] = [:]
     var pages: [UInt64: (page: ValuePage, values: [ReadValue])] = [:]
+    /// The messages of each page, as they were received.
+    var pageMessages: [UInt64: [ReceivedMessage]] = [:]
     var cleared: [UInt64: ValuesCleared] = [:]
     var announced: [UInt64: Announced] = [:]
     /// The messages of subscriptions.
@@ -114,6 +116,7 @@ struct ValueAnswers {
             case .message(let message) where rest.count > 0:
                 rest.count -= 1
                 pages[rest.request]?.values.append(ReadValue(message))
+                pageMessages[rest.request, default: []].append(message)
             case .message(let message): messages.append(ReadValue(message))
             default: break
             }

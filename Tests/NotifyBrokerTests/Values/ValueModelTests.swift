@@ -8,8 +8,8 @@ import WireTestSupport
 @testable import NotifyBroker
 
 /// Random clients that set, clear, announce and watch values, over commits that fail, ends of connections, restarts and
-/// lost power, against what is promised: the accepted changes of each name form one chain, no watch goes back in time,
-/// shows what was not committed, ends its first values without saying so, or misses the last state.
+/// lost power, against what is promised: the accepted changes of each name form one chain, and no watch of the client
+/// library misses a value, goes back in time, shows what was not committed, or lacks the mark after its first values.
 struct ValueModelTests {
     private static let names = ["a", "b", "c.x", "c.y"]
     private static let objects = ["", "o"]
@@ -20,39 +20,6 @@ struct ValueModelTests {
         /// The payload; nil to clear the value.
         let payload: String?
         let ifSequence: UInt64?
-    }
-
-    private struct State {
-        let sequence: UInt64
-        /// Nil if the value is cleared.
-        var payload: String?
-        let isEphemeral: Bool
-        let isReadByKey: Bool
-    }
-
-    private final class Watch {
-        var (request, after, changesAfter): (UInt64, UInt64, UInt64) = (0, 0, 0)
-        var (through, announcedAfter, run): (UInt64, UInt64, UInt64) = (.max, 0, 0)
-        var isReadingKeys = true
-        /// The state of each name and object.
-        var state: [String: State] = [:]
-        var ends = 0
-
-        func reset() {
-            (after, through, changesAfter, isReadingKeys) = (0, .max, 0, true)
-            (announcedAfter, run, state) = (0, 0, [:])
-        }
-
-        func announcedReset() {
-            for key in state.keys where state[key]?.isEphemeral == true { state[key]?.payload = nil }
-            announcedAfter = 0
-            if isReadingKeys {
-                guard after >= ReadValues.lastStoredKey else { return }
-            } else {
-                changesAfter = after
-            }
-            (after, through, isReadingKeys) = (ReadValues.lastStoredKey, .max, true)
-        }
     }
 
     /// An announced value, as its owner knows it.
@@ -66,12 +33,12 @@ struct ValueModelTests {
 
     private final class Member {
         let client: Client
-        var watch: Watch
+        let watch: ModelWatch
         var changes: [UInt64: Change] = [:]
         /// The requests to announce or withdraw a value.
-        var announcements: [UInt64: (key: String, hasGrace: Bool)] = [:]
+        var announcements: [UInt64: (key: String, payload: String?, hasGrace: Bool)] = [:]
 
-        init(_ client: Client, _ watch: Watch) {
+        init(_ client: Client, _ watch: ModelWatch) {
             self.client = client
             self.watch = watch
         }
@@ -88,17 +55,18 @@ struct ValueModelTests {
         /// The payloads of changes that were refused for certain.
         var refused: Set<String> = []
         var announced: [String: Announced] = [:]
-        var (lastPayload, resets, announcedResets, conflicts, ends, inUse) = (0, 0, 0, 0, 0, 0)
+        var (lastPayload, conflicts, inUse) = (0, 0, 0)
 
         init(seed: UInt64) {
             random = SeededGenerator(seed: seed)
             store.valuesPerPage = Int.random(in: 1...5, using: &random)
+            store.valueRowsPerPage = Int.random(in: 1...8, using: &random)
             host = TestHost(store: store)
         }
 
-        func step() {
+        func step() throws {
             if members.count < 3 {
-                members.append(Member(host.connect(uid: 1000), Watch()))
+                members.append(Member(host.connect(uid: 1000), try ModelWatch(log: store)))
                 return
             }
             let index = Int.random(in: members.indices, using: &random)
@@ -118,10 +86,8 @@ struct ValueModelTests {
                 for (key, value) in announced where value.owner == member.client.id {
                     if value.hasGrace { announced[key]?.isAbsent = true } else { announced[key] = nil }
                 }
-                // The watch continues on another connection.
-                members[index] = Member(host.connect(uid: 1000), member.watch)
-                member.watch.request = 0
-            case ..<86: restart()
+                members[index] = try reconnected(member)
+            case ..<86: try restart()
             case ..<87: host.advance(.seconds(90_000))
             case ..<93: host.tick()
             default: host.run()
@@ -137,15 +103,15 @@ struct ValueModelTests {
         private func announce(_ member: Member) {
             let (name, object, key) = nextKey()
             let hasGrace = random.chance(30)
+            let payload = nextPayload()
             let request = member.client.announce(
-                name, object: object, nextPayload(), grace: hasGrace ? .seconds(10) : .zero,
-                takesOver: random.chance(40))
-            member.announcements[request] = (key, hasGrace)
+                name, object: object, payload, grace: hasGrace ? .seconds(10) : .zero, takesOver: random.chance(40))
+            member.announcements[request] = (key, payload, hasGrace)
         }
 
         private func withdraw(_ member: Member) {
             let (name, object, key) = nextKey()
-            member.announcements[member.client.withdraw(name, object: object)] = (key, false)
+            member.announcements[member.client.withdraw(name, object: object)] = (key, nil, false)
         }
 
         private func nextKey() -> (name: String, object: String, key: String) {
@@ -168,27 +134,23 @@ struct ValueModelTests {
         }
 
         private func read(_ member: Member) {
-            let watch = member.watch
-            guard watch.request == 0 else { return }
-            let order: ReadValues.Order =
-                watch.isReadingKeys
-                ? .keys(after: watch.after, through: watch.through)
-                : .changes(
-                    after: watch.after, announcedAfter: watch.announcedAfter, isWaiting: random.chance(50))
-            watch.request = member.client.readValues(
-                ">", order: order, run: watch.run, maximum: UInt32.random(in: 1...4, using: &random))
+            member.watch.read(member.client, maximum: UInt32.random(in: 1...4, using: &random))
         }
 
         /// Kills the daemon. The batch in the store is committed or lost.
-        private func restart() {
+        private func restart() throws {
             if random.chance(50) { _ = store.perform() }
             instance += 1
             host = TestHost(store: store, instance: InstanceID(high: instance, low: 0))
             announced = [:]
-            members = members.map { member in
-                member.watch.request = 0
-                return Member(host.connect(uid: 1000), member.watch)
-            }
+            members = try members.map { member in try reconnected(member) }
+        }
+
+        /// Continues the watch on another connection, perhaps as another program with the position of the watch.
+        private func reconnected(_ member: Member) throws -> Member {
+            member.watch.connectionEnded()
+            if random.chance(30) { try member.watch.continueFromPosition() }
+            return Member(host.connect(uid: 1000), member.watch)
         }
 
         // MARK: Receiving
@@ -200,94 +162,43 @@ struct ValueModelTests {
                 confirm(member, request, cleared.sequence)
             }
             for (request, answer) in answers.announced {
-                guard let (key, hasGrace) = member.announcements[request] else { continue }
+                guard let (key, _, hasGrace) = member.announcements[request] else { continue }
                 if let known = announced[key], known.sequence > answer.sequence { continue }
                 announced[key] = Announced(
                     owner: member.client.id, request: request, sequence: answer.sequence, hasGrace: hasGrace)
             }
             for (request, cleared) in answers.cleared {
-                guard let (key, _) = member.announcements[request], let known = announced[key] else { continue }
+                guard let (key, _, _) = member.announcements[request], let known = announced[key] else { continue }
                 if known.owner == member.client.id, known.sequence < cleared.sequence { announced[key] = nil }
             }
             for (request, error) in answers.errors {
-                if let (key, _) = member.announcements[request], error.code == ErrorCode.takenOver.rawValue,
-                    announced[key]?.owner == member.client.id, announced[key]?.request == request
-                {
-                    announced[key] = nil
+                if let (key, payload, _) = member.announcements[request] {
+                    if error.code != ErrorCode.takenOver.rawValue {
+                        if let payload { refused.insert(payload) }
+                    } else if announced[key]?.owner == member.client.id, announced[key]?.request == request {
+                        announced[key] = nil
+                    }
                 }
                 if error.code == ErrorCode.valueInUse.rawValue { inUse += 1 }
-                if request == member.watch.request { member.watch.request = 0 }
+                member.watch.refused(request)
                 guard let change = member.changes.removeValue(forKey: request) else { continue }
                 if let payload = change.payload { refused.insert(payload) }
                 guard error.code == ErrorCode.valueChanged.rawValue else { continue }
                 conflicts += 1
                 #expect(error.detail != change.ifSequence, "a refusal agrees with the condition")
                 if error.detail > 0 {
-                    #expect(isCommitted(error.detail, change.key), "the refusal names a sequence that is not committed")
+                    #expect(
+                        store.hasMessage(error.detail, change.key), "the refusal names a sequence that is not committed"
+                    )
                 }
             }
-            if let (page, values) = answers.pages[member.watch.request] { receive(page, values, member.watch) }
-        }
-
-        private func isCommitted(_ sequence: UInt64, _ key: String) -> Bool {
-            store.messages.contains { $0.sequence == sequence && $0.key == key }
+            member.watch.receive(answers)
         }
 
         private func confirm(_ member: Member, _ request: UInt64, _ sequence: UInt64) {
             guard let change = member.changes.removeValue(forKey: request) else { return }
-            #expect(isCommitted(sequence, change.key), "a confirmed change is not in the log")
+            #expect(store.hasMessage(sequence, change.key), "a confirmed change is not in the log")
             confirmed[change.key, default: [:]][sequence] = change
-        }
-
-        private func receive(_ page: ValuePage, _ values: [ReadValue], _ watch: Watch) {
-            watch.request = 0
-            if page.isReset {
-                resets += 1
-                return watch.reset()
-            }
-            let isSameRun = watch.run == 0 || watch.run == page.run
-            watch.run = page.run
-            if page.isAnnouncedReset || !isSameRun {
-                announcedResets += 1
-                return watch.announcedReset()
-            }
-            for value in values {
-                let key = "\(value.name)/\(value.object)"
-                let isStored = !value.isEphemeral && (value.cleared == nil || value.cleared == "cleared")
-                #expect(!isStored || isCommitted(value.sequence, key), "a watch shows what is not committed")
-                #expect(!refused.contains(value.payload), "a watch shows a refused change")
-                if let known = watch.state[key], known.isEphemeral, known.isReadByKey, isStored, value.cleared != nil,
-                    value.sequence < known.sequence
-                {
-                    // The clear of the stored value before an announced one that was read by key.
-                    continue
-                }
-                if let known = watch.state[key] {
-                    #expect(value.sequence >= known.sequence, "a watch goes back in time")
-                }
-                #expect(!watch.isReadingKeys || value.cleared == nil, "a mark is shown as a value")
-                watch.state[key] = State(
-                    sequence: value.sequence, payload: value.cleared == nil ? value.payload : nil,
-                    isEphemeral: value.isEphemeral, isReadByKey: watch.isReadingKeys)
-            }
-            guard watch.isReadingKeys else {
-                (watch.after, watch.announcedAfter) = (page.through, page.announcedThrough)
-                return
-            }
-            if watch.after == 0 { watch.changesAfter = page.committedThrough }
-            if watch.through == .max { watch.announcedAfter = page.announcedThrough }
-            watch.after = page.through
-            guard page.isEnd else {
-                if watch.through == .max { watch.through = page.lastKey }
-                return
-            }
-            guard watch.through > ReadValues.lastStoredKey else {
-                (watch.after, watch.through) = (ReadValues.lastStoredKey, .max)
-                return
-            }
-            (watch.isReadingKeys, watch.after) = (false, watch.changesAfter)
-            watch.ends += 1
-            ends += 1
         }
 
         // MARK: The end
@@ -305,15 +216,17 @@ struct ValueModelTests {
                     host.run()
                     receive(member)
                     // A request that waits has nothing more to read.
-                    if member.watch.request != 0 { break }
+                    if member.watch.isReading { break }
                 }
-                #expect(member.watch.ends > 0, "a watch has no end mark")
+                #expect(member.watch.isReading, "a watch reads the same again and again")
+                #expect(member.watch.isMarked, "a watch has no mark after its values")
+                #expect(member.watch.shown.isDisjoint(with: refused), "a watch shows a refused change")
                 compare(member.watch)
             }
             checkChains()
         }
 
-        private func compare(_ watch: Watch) {
+        private func compare(_ watch: ModelWatch) {
             var stored: [String: UInt64] = [:]
             for value in store.values.values where !value.isCleared {
                 stored[value.message.key] = value.message.sequence
@@ -322,8 +235,7 @@ struct ValueModelTests {
                 #expect(stored[key] == nil, "a value is stored and announced")
                 stored[key] = value.sequence
             }
-            let seen = watch.state.filter { $0.value.payload != nil }.mapValues(\.sequence)
-            #expect(seen == stored, "a watch misses the last state")
+            #expect(watch.values.mapValues(\.sequence) == stored, "a watch misses the last state")
         }
 
         /// Each message in the log whose condition was confirmed follows the message with that sequence.
@@ -343,36 +255,24 @@ struct ValueModelTests {
     }
 
     @Test(arguments: (1...10) + Seeds.new(50, for: "ValueModelTests"))
-    func `values keep their promises in any order of events`(_ seed: UInt64) {
+    func `values keep their promises in any order of events`(_ seed: UInt64) throws {
         let model = Model(seed: seed)
-        for _ in 0..<300 { model.step() }
+        for _ in 0..<300 { try model.step() }
         model.finish()
-        #expect(model.ends > 0)
     }
 
-    @Test func `the random runs reach conflicts and resets`() {
-        var (conflicts, resets, announcedResets, inUse) = (0, 0, 0, 0)
+    @Test func `the random runs reach conflicts, resets, and every way of a watch`() throws {
+        var (conflicts, inUse) = (0, 0)
+        var counts = ModelWatch.Counts()
         for seed in 1...20 {
             let model = Model(seed: UInt64(seed))
-            for _ in 0..<300 { model.step() }
+            for _ in 0..<300 { try model.step() }
             conflicts += model.conflicts
-            resets += model.resets
-            announcedResets += model.announcedResets
             inUse += model.inUse
+            for member in model.members { counts.add(member.watch.counts) }
         }
-        #expect(conflicts > 20 && resets > 0 && announcedResets > 0 && inUse > 20)
-    }
-}
-
-extension FakeStore.Message {
-    fileprivate var key: String {
-        "\(String(decoding: name, as: UTF8.self))/\(String(decoding: object, as: UTF8.self))"
-    }
-
-    fileprivate var isClear: Bool {
-        frame.withUnsafeBytes { bytes in
-            let delivery = try? Delivery(reading: bytes.slice(from: FrameHeader.size))
-            return delivery.flatMap { ClearedHeader.reason(in: $0.parts.headers) } != nil
-        }
+        #expect(conflicts > 20 && inUse > 20)
+        #expect(counts.resets > 0 && counts.announcedResets > 0 && counts.marks > 20, "\(counts)")
+        #expect(counts.continuations > 20 && counts.readsBehind > 0, "\(counts)")
     }
 }
