@@ -118,8 +118,8 @@ extension NotificationClient {
     /// it gets the latest state of each value, and skips those between. If the connection is lost, it continues with
     /// what has changed since; if that is unknown, it begins anew with `reset`. What is held in memory is at most one page
     /// of values, the names of the reported announced values and, while the watch is behind the present state, a sequence
-    /// for each value that has changed meanwhile. Each iterator begins anew. The sequence ends in a cancelled task, and when the
-    /// service of the task is shut down gracefully.
+    /// for each value that has changed meanwhile. Each iterator begins anew. The sequence ends in a cancelled task, and
+    /// when the service of the task is shut down gracefully.
     ///
     /// - Parameters:
     ///   - patterns: The patterns of names to match, 1 to 64.

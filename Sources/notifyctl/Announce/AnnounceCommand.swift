@@ -70,8 +70,8 @@ struct AnnounceCommand: AsyncParsableCommand, ProgramRunning, PatternTaking, Con
 
     func run() async throws {
         let announcer = Announcer(
-            name: name, payload: CommandArguments.process.bytes(of: body ?? ""), object: object,
-            headers: header, announcement)
+            name: name, payload: CommandArguments.process.bytes(of: body ?? ""), object: object, headers: header,
+            announcement)
         guard !program.isEmpty else {
             return try await announcer.runUntilSignal(connection.configuration(), isQuiet: false)
         }

@@ -28,11 +28,9 @@ struct AnnouncementOptions: ParsableArguments {
 }
 
 extension Announcer {
-    init(
-        name: String, payload: [UInt8], object: String?, headers: [Header], _ options: AnnouncementOptions
-    ) {
+    init(name: String, payload: [UInt8], object: String?, headers: [Header], _ options: AnnouncementOptions) {
         self.init(
-            name: name, payload: payload, object: object, headers: .init(headers.map { ($0.key, $0.value) }),
+            name: name, payload: payload, object: object, headers: .init(headers),
             will: options.will.map { Array($0.utf8) }, grace: options.grace ?? .zero, takesOver: options.takeover)
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import NotifyClient
 
 /// A header as an argument: a key, a colon and a value. White space around key and value is removed.
 struct Header: Equatable {
@@ -20,4 +21,8 @@ struct Header: Equatable {
         guard let last = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
         return String(start[...last])
     }
+}
+
+extension NotificationClient.Headers {
+    init(_ arguments: [Header]) { self.init(arguments.map { ($0.key, $0.value) }) }
 }

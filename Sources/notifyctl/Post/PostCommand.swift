@@ -156,13 +156,11 @@ struct PostCommand: AsyncParsableCommand, PatternTaking, ContentTaking {
     func run() async throws {
         if ephemeral {
             let announcer = Announcer(
-                name: name, payload: try await content.payload(), object: object,
-                headers: header, announcement)
+                name: name, payload: try await content.payload(), object: object, headers: header, announcement)
             return try await announcer.runUntilSignal(connection.configuration(), isQuiet: quiet)
         }
         let plain = try NotificationClient.OutgoingMessage(
-            name: name, object: object, headers: .init(header.map { ($0.key, $0.value) }),
-            durability: durability)
+            name: name, object: object, headers: .init(header), durability: durability)
         let message = retain ? plain.asValue(ifSequence: ifSequence) : plain
         let printer = ReceiptPrinter(name: name, format: quiet ? .nothing : json ? .json : .text)
         if lines {

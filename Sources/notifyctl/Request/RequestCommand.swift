@@ -73,8 +73,7 @@ struct RequestCommand: AsyncParsableCommand, ContentTaking {
 
     func run() async throws {
         let payload = try await content.payload()
-        let headers = NotificationClient.Headers(header.map { ($0.key, $0.value) })
-        let reply = try await reply(payload, headers)
+        let reply = try await reply(payload, .init(header))
         var output = StandardOutput()
         if json {
             output.append(Self.json(reply) + "\n")
