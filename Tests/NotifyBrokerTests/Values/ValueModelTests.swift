@@ -61,7 +61,7 @@ struct ValueModelTests {
             random = SeededGenerator(seed: seed)
             store.valuesPerPage = Int.random(in: 1...5, using: &random)
             store.valueRowsPerPage = Int.random(in: 1...8, using: &random)
-            host = TestHost(store: store)
+            host = TestHost(store: store, instance: InstanceID(high: instance, low: 0))
         }
 
         func step() throws {
