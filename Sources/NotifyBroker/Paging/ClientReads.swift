@@ -1,4 +1,3 @@
-import DequeModule
 import NotifyLog
 
 /// A request of a client that is answered with a page.
@@ -23,9 +22,9 @@ struct ClientReads<Read: ClientRead> {
     private struct Requests {
         let uid: UInt32
         /// Requests that wait for a page.
-        var waiting: Deque<Read> = []
+        var waiting = RequestList<Read>()
         /// Requests that have read everything, and wait for a commit.
-        var atEnd: [Read] = []
+        var atEnd = RequestList<Read>()
         /// Whether the connection has no room for a page.
         var isBlocked = false
         /// Whether the connection is in the queue.
@@ -33,17 +32,11 @@ struct ClientReads<Read: ClientRead> {
 
         /// Lets requests that wait for a commit wait for a page.
         mutating func committed(where isDone: (inout Read) -> Bool) {
-            for var read in exchange(&atEnd, with: []) {
-                if isDone(&read) { waiting.append(read) } else { atEnd.append(read) }
-            }
+            for read in atEnd.remove(where: isDone) { waiting.append(read) }
         }
 
         /// Removes and returns a request that may wait for a commit; nil if there is no such request.
-        mutating func end(_ request: UInt64) -> Read? {
-            func isEnded(_ read: Read) -> Bool { read.request == request && read.mayWait }
-            if let index = atEnd.firstIndex(where: isEnded) { return atEnd.remove(at: index) }
-            return waiting.firstIndex(where: isEnded).map { waiting.remove(at: $0) }
-        }
+        mutating func end(_ request: UInt64) -> Read? { atEnd.remove(request) ?? waiting.remove(request) }
     }
 
     private var connections: [ConnectionID: Requests] = [:]
@@ -136,8 +129,7 @@ struct ClientReads<Read: ClientRead> {
 
     // MARK: Ending
 
-    /// Removes and returns a request that may wait for a commit; nil if there is no such request. Visits each request of
-    /// the connection at most once.
+    /// Removes and returns a request that may wait for a commit; nil if there is no such request.
     mutating func end(_ connection: ConnectionID, request: UInt64) -> Read? {
         if let read = current, read.connection == connection, read.request == request, read.mayWait {
             return current.take()
@@ -151,14 +143,14 @@ struct ClientReads<Read: ClientRead> {
 
     /// The unanswered requests.
     var all: some Sequence<Read> {
-        [connections.values.flatMap { $0.atEnd + $0.waiting }, [current].compactMap { $0 }].joined()
+        [connections.values.flatMap { $0.atEnd.all + $0.waiting.all }, [current].compactMap { $0 }].joined()
     }
 
     /// Removes the requests of a connection that ends, and returns them.
     mutating func remove(_ connection: ConnectionID) -> [Read] {
         var removed: [Read] = []
         if let requests = connections.removeValue(forKey: connection) {
-            removed = requests.atEnd + requests.waiting
+            removed = requests.atEnd.all + requests.waiting.all
             atEndCount -= requests.atEnd.count
             removeEndedFromQueue()
         }

@@ -110,8 +110,6 @@ extension Broker {
 
     /// Answers a waiting request of the connection with an empty page.
     mutating func endRead(_ ended: EndRead, _ slot: ConnectionSlot) {
-        let unanswered = connections[slot].valueReads + connections[slot].historyReads
-        scheduler.spend(unanswered / FairScheduler.Cost.visitsPerUnit)
         if endValueRead(ended, slot) { return }
         guard let read = pages.histories.end(connections[slot].id, request: ended.request) else { return }
         end(read)

@@ -147,17 +147,4 @@ struct ClientReadsTests {
         }
         #expect(pages(until: other) == 2)
     }
-
-    @Test func `the end of a request costs the visits of the requests of its connection`() {
-        let (reader, other) = (host.connect(), host.connect())
-        let changes = ReadValues.Order.changes(after: 0, announcedAfter: 0, isWaiting: true)
-        for _ in 0..<1_000 { reader.readValues("a", order: changes) }
-        host.run()
-        func cost(_ client: Client) -> Int {
-            let before = host.core.broker.scheduler.spent
-            client.send(EndRead(request: 5_000))
-            return host.core.broker.scheduler.spent - before
-        }
-        #expect(cost(reader) - cost(other) == 1_000 / FairScheduler.Cost.visitsPerUnit)
-    }
 }
