@@ -44,11 +44,14 @@ extension AttackKind {
 enum AttackKind: String, CaseIterable {
     case names, resolutions, requests, fanOut, unread, stoppedDurable, stoppedVolatile, patterns, bursts, attaching
     case siblings, keepLatest, flood, members, services, crowd, abandoned, storm, halfClose, poison, values
-    case announcements
+    case announcements, reads
 
     /// The attacks that are mixed with others. The others run only by themselves: crowd, abandoned, storm and
-    /// halfClose, because each uses up its user's share of the memory, and poison and values, because they need limits.
-    static let mixed = allCases.filter { ![.crowd, .abandoned, .storm, .halfClose, .poison, .values].contains($0) }
+    /// halfClose, because each uses up its user's share of the memory, poison and values, because they need limits, and
+    /// reads, because other attacks of the same user would prevent its first round.
+    static let mixed = allCases.filter {
+        ![.crowd, .abandoned, .storm, .halfClose, .poison, .values, .reads].contains($0)
+    }
 
     func begin(_ target: Target) throws -> any Attack {
         switch self {
@@ -74,6 +77,7 @@ enum AttackKind: String, CaseIterable {
         case .poison: try PoisonAttack(target)
         case .values: try ValuesAttack(target)
         case .announcements: try AnnouncementsAttack(target)
+        case .reads: try ReadsAttack(target)
         }
     }
 
@@ -101,6 +105,7 @@ enum AttackKind: String, CaseIterable {
         case .poison: 40
         case .values: 20
         case .announcements: 12
+        case .reads: 26
         }
     }
 }

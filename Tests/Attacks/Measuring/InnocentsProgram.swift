@@ -16,6 +16,7 @@ struct InnocentsProgram: ParsableCommand {
     @Option var daemon: Int32
     @Option var user: UInt32
     @Option var share: Double
+    @Flag(help: "Also use values, and measure the answers.") var values = false
 
     func run() throws {
         // The priority is high, so that the results depend on the daemon rather than on the kernel's scheduler.
@@ -25,6 +26,7 @@ struct InnocentsProgram: ParsableCommand {
         var commands = CommandReader()
         let innocents = try Innocents(socket)
         let pinger = try Pinger(socket, loop)
+        let probe = values ? try ValueProbe(socket) : nil
         var speed = MachineSpeed()
         let capacity = innocents.measureCapacity { speed.step() }
         let fullSpeed = speed.take()
@@ -39,8 +41,10 @@ struct InnocentsProgram: ParsableCommand {
             let due = min(seconds * wanted - Double(innocents.posted - start), 1e6)
             innocents.post(atMost: Int(due))
             pinger.step()
+            probe?.proceed()
             speed.step()
-            Connection.serve(innocents.connections + [pinger.connection], waitingMilliseconds: 1)
+            Connection.serve(
+                innocents.connections + [pinger.connection] + (probe?.connections ?? []), waitingMilliseconds: 1)
         }
         let seconds = (ContinuousClock.now - begin) / .seconds(1)
         let delivered = Double(innocents.delivered - before)
@@ -50,15 +54,17 @@ struct InnocentsProgram: ParsableCommand {
         let available = max(
             Self.leastAvailable, min(1, speed.take() / fullSpeed) * (1 - waiting / .seconds(1) / seconds))
         pinger.finish()
+        probe?.finish()
         innocents.settle()
-        for connection in innocents.connections where !connection.isOpen {
+        for connection in innocents.connections + (probe?.connections ?? []) where !connection.isOpen {
             Output.write("refused by closing the connection")
         }
-        if let refusal = innocents.refusal { Output.write("refused \(refusal)") }
+        if let refusal = innocents.refusal ?? probe?.refusal { Output.write("refused \(refusal)") }
         Output.write(
             "innocents wanted=\(wanted) available=\(available) rate=\(delivered / seconds) cost=\(cost) posted=\(innocents.posted) lost=\(innocents.lost) "
                 + "disordered=\(innocents.disordered) pings=\(pinger.count) ping=\(pinger.worst / .milliseconds(1)) "
                 + "work=\(pinger.worstOfProcessor / .milliseconds(1)) "
-                + "workBegin=\((pinger.worstBegin - begin) / .seconds(1))")
+                + "workBegin=\((pinger.worstBegin - begin) / .seconds(1))"
+                + (probe?.figures ?? []).map { " \($0.name)=\($0.value)" }.joined())
     }
 }

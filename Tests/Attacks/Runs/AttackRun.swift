@@ -21,19 +21,21 @@ final class AttackRun {
     /// - Parameters:
     ///   - share: The share of the daemon's capacity at which the innocents post; 0 for as fast as possible.
     ///   - innocent: The user of the innocents.
+    ///   - areValuesProbed: Whether the innocents also use values, and measure the answers.
     ///   - canHang: Whether the disk can be made to hang.
     ///   - userLimits: Limits of each user, by the names of their settings. The others have their defaults.
     init(
-        _ program: DaemonProgram, share: Double = 0.1, innocent: User = .innocent, canHang: Bool = false,
-        userLimits: [String: Int] = [:]
+        _ program: DaemonProgram, share: Double = 0.1, innocent: User = .innocent,
+        areValuesProbed: Bool = false, canHang: Bool = false, userLimits: [String: Int] = [:]
     ) throws {
         daemon = try DaemonUnderAttack(program, canHang: canHang, userLimits: userLimits)
         measurement.workLimit = program.workLimit
         probe = try LedgerProbe(daemon)
-        innocents = try Child(own: [
-            "innocents", "--socket", daemon.socket, "--daemon", "\(daemon.pid)", "--user", "\(innocent.rawValue)",
-            "--share", "\(share)",
-        ])
+        innocents = try Child(
+            own: [
+                "innocents", "--socket", daemon.socket, "--daemon", "\(daemon.pid)", "--user", "\(innocent.rawValue)",
+                "--share", "\(share)",
+            ] + (areValuesProbed ? ["--values"] : []))
         try wait(for: innocents, "capacity")
     }
 

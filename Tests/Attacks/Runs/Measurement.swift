@@ -47,6 +47,13 @@ struct Measurement {
     /// The time at which the ping of ``work`` was sent, in seconds after the innocents began to post.
     var workBegin: Double { innocents["workBegin"] ?? 0 }
 
+    /// How often the innocents have used all kinds of requests about values, and the answers that were not as expected.
+    var valueRounds: Int { Int(innocents["valueRounds"] ?? 0) }
+    var wrongValues: Int { Int(innocents["wrongValues"] ?? 1e9) }
+
+    /// The maximum elapsed time of an answer about values, in milliseconds.
+    func slowestValue(_ kind: ValueProbe.Kind) -> Double { innocents[kind.rawValue] ?? .infinity }
+
     var growth: Int { peak - residentBefore }
 }
 
@@ -58,10 +65,16 @@ extension Measurement: CustomStringConvertible {
             + "(work \(rounded(work)) ms, at \(rounded(workBegin)) s), innocents: lost \(lost), out of order \(disordered), "
             + "\(Int(rate))/s = \(rateShare.isFinite && rateShare > 1e-9 ? "\(Int(rateShare * 100)) %" : "unlimited") "
             + "on \(Int(available * 100)) % of the machine, "
-            + "\(costText)\(note)"
+            + "\(costText)\(valueText)\(note)"
     }
 
     var costText: String { "\((cost * 1000).rounded() / 1000) us of work each" }
+
+    private var valueText: String {
+        guard innocents["valueRounds"] != nil else { return "" }
+        let slowest = ValueProbe.Kind.allCases.map { "\($0.title) \(rounded(slowestValue($0))) ms" }
+        return ", values in \(valueRounds) rounds: " + slowest.joined(separator: ", ")
+    }
 
     private func rounded(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
 }

@@ -12,18 +12,20 @@ struct Row: Sendable {
     ///     attack is set up.
     ///   - users: The users that run the attack, each in a process of its own.
     ///   - innocent: The user of the innocents.
+    ///   - areValuesProbed: Whether the innocents also use values, and measure the answers.
     ///   - userLimits: Limits of each user, by the names of their settings. The others have their defaults.
     ///   - rule: Returns the exceeded limits of this row alone. The limits of every row are checked as well.
     init(
         _ kind: AttackKind, _ title: String, share: Double = 0.1, canHang: Bool = false, users: [User] = [.attacker],
-        innocent: User = .innocent, userLimits: [String: Int] = [:],
+        innocent: User = .innocent, areValuesProbed: Bool = false, userLimits: [String: Int] = [:],
         _ rule: @escaping @Sendable (Measurement) -> [String]
     ) {
         self.kind = kind
         self.title = title
         verdict = { program, seconds in
             let run = try AttackRun(
-                program, share: share, innocent: innocent, canHang: canHang, userLimits: userLimits)
+                program, share: share, innocent: innocent, areValuesProbed: areValuesProbed, canHang: canHang,
+                userLimits: userLimits)
             let measurement = try run.measure(
                 users.map { .init(kind: kind, user: $0, size: kind.size) }, for: .seconds(seconds),
                 isSetUpMeasured: share > 0, hangingAfter: canHang ? .zero : nil)
@@ -61,6 +63,9 @@ struct Row: Sendable {
     /// Limits of the effect that attacks may have. Each function returns descriptions of the exceeded limits.
     enum Limits {
         static let rateShare = 0.8
+        /// The maximum elapsed time of an answer about values, in milliseconds.
+        static let valueMilliseconds = 1_000.0
+        static let leastValueRounds = 10
 
         static func always(_ measurement: Measurement) -> [String] {
             var broken = memory(measurement) + latency(measurement)
@@ -107,6 +112,16 @@ struct Row: Sendable {
 
         static func rate(_ measurement: Measurement) -> [String] {
             measurement.rateShare >= rateShare ? [] : ["less than \(Int(rateShare * 100)) % of the rate"]
+        }
+
+        /// Checks the answers that the innocents got about their values.
+        static func values(_ measurement: Measurement) -> [String] {
+            let (rounds, wrong) = (measurement.valueRounds, measurement.wrongValues)
+            return (rounds >= leastValueRounds ? [] : ["values were used in only \(rounds) rounds"])
+                + (wrong == 0 ? [] : ["\(wrong) answers about values were wrong"])
+                + ValueProbe.Kind.allCases.filter { measurement.slowestValue($0) > valueMilliseconds }.map {
+                    "\($0.title) took \(Int(measurement.slowestValue($0))) ms"
+                }
         }
 
         /// Checks that the growth of resident memory differs from the charged memory by at most 20 % of the growth or
@@ -191,6 +206,17 @@ extension Row {
         ) {
             Limits.rate($0)
                 + Limits.missing(["announced": 4_096, "refused": 100, "takenOver": 100, "ends": 1], in: $0)
+        },
+        Row(
+            .reads, "100,000 unread pages of values, as many ends of unknown reads, and 32,768 values that end at once",
+            areValuesProbed: true
+        ) {
+            let missing = Limits.missing(
+                [
+                    "unanswered": 100_000, "refusedReads": AttackKind.reads.size, "endedReads": 100_000,
+                    "endedValues": 32_768, "refusedAnnouncements": 1,
+                ], in: $0)
+            return Limits.rate($0) + Limits.values($0) + missing
         },
     ]
 
