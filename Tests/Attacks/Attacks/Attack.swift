@@ -105,7 +105,7 @@ enum AttackKind: String, CaseIterable {
         case .poison: 40
         case .values: 20
         case .announcements: 12
-        case .reads: 26
+        case .reads: 28
         }
     }
 }
