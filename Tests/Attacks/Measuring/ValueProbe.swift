@@ -36,6 +36,8 @@ final class ValueProbe {
     }
 
     private static let names = 8
+    /// The least time from one request to the next, so that the probe adds little work.
+    private static let interval = Duration.milliseconds(5)
 
     private let socket: String
     private let connection: Connection
@@ -75,9 +77,9 @@ final class ValueProbe {
             + Kind.allCases.map { ($0.rawValue, (slowest[$0] ?? .zero) / .milliseconds(1)) }
     }
 
-    /// Sends the next request if the last one is answered.
+    /// Sends the next request when it is due and the last one is answered.
     func proceed() {
-        guard !isWaiting else { return }
+        guard !isWaiting, ContinuousClock.now - begin >= Self.interval else { return }
         isWaiting = true
         begin = .now
         send()
