@@ -143,6 +143,18 @@ struct ValueCursorTests {
         #expect(changes.events == ["up to date at 5 5"])
     }
 
+    @Test mutating func `that clear is left out, too, if the announced value has ended with the daemon`() async throws {
+        _ = try await answer([3, 9], ephemeral: [9]) {
+            ($0.isEnd, $0.committedThrough, $0.announcedThrough, $0.run) = (true, 3, 9, 70)
+            $0.through = Self.lastStored + 1
+        }
+        #expect(try await answer([]) { ($0.isAnnouncedReset, $0.run) = (true, 71) }.events == ["9 disconnected"])
+        _ = try await answer([]) { ($0.isEnd, $0.run, $0.committedThrough, $0.through) = (true, 71, 5, .max) }
+        let changes = try await answer([5], cleared: [5]) { ($0.through, $0.run) = (5, 71) }
+        #expect(changes.events == ["up to date at 5 5"])
+        #expect(try await answer([11], cleared: [11]) { ($0.through, $0.run) = (11, 71) }.events == ["11 cleared"])
+    }
+
     @Test mutating func `after a reset, and in another epoch, everything is read again`() async throws {
         let all = ReadValues.Order.keys(after: 0, through: .max)
         _ = try await answer([3]) { ($0.isEnd, $0.committedThrough) = (true, 3) }

@@ -128,6 +128,7 @@ struct ValueCursor: Sendable {
                 else { continue }
                 events.append(event)
             }
+            announced.storedChangesEnded(at: changesAfter)
             if isCatchingUp, changesAfter >= changesEnd, announcedAfter >= announcedEnd {
                 events.append(.upToDate(.init(epoch: epoch, sequence: changesAfter)))
                 isCatchingUp = false

@@ -137,8 +137,6 @@ final class ModelWatch {
         let key = message.key
         let isStored = message.clearedReason == ClearedHeader.Reason.cleared.rawValue
         if let known = state[key] {
-            // The clear of the stored value before an announced one that was read by key, and has ended: nothing changes.
-            if isStored, known.isEphemeral, known.payload == nil, message.sequence < known.sequence { return }
             // The end of an announced value that was forgotten has the sequence of the value.
             let isEnd = isRepeating || !isStored && known.isEphemeral && known.payload != nil
             #expect(
