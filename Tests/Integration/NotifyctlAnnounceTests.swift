@@ -196,7 +196,9 @@ extension IntegrationTests {
         }
 
         @Test func `the command's status is passed on even if no daemon runs at its end`() async throws {
-            let process = try announce("running", command: ["sh", "-c", "echo ready; cat; exit 9"], input: .pipe)
+            let command = ["sh", "-c", "echo ready; cat; exit 9"]
+            let process = try notifyctl.impatient.start(
+                ["announce", Self.name, "running", "--"] + command, input: .pipe)
             _ = try await process.waitForLines(1)
             try await daemon.kill()
             process.closeInput()
