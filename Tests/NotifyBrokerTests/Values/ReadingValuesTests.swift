@@ -36,6 +36,20 @@ struct ReadingValuesTests {
         #expect(third.page.isEnd && third.page.through == host.lastSequence)
     }
 
+    @Test func `a page by key contains a value that is committed after its request`() throws {
+        let client = host.connect()
+        client.readValues("none.*")
+        host.tick()
+        // The store reads the page of the request before.
+        let request = client.readValues("a.*")
+        client.setValue("a.1", "x")
+        host.tick()
+        for _ in 0..<2 { host.work() }
+        let answer = try #require(page(client, request))
+        #expect(answer.page.committedThrough == host.lastSequence)
+        #expect(answer.values.map(\.description) == ["a.1=x"])
+    }
+
     @Test func `a request for changes waits for a commit that matches`() throws {
         let client = host.connect()
         let request = client.readValues(
