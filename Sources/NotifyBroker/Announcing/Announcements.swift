@@ -20,6 +20,28 @@ struct Announcements {
         }
     }
 
+    /// The values of a connection, by the sequences of their messages. Some may have been replaced or cleared.
+    private struct ConnectionValues {
+        var order = KeyOrder()
+        /// The number of present values.
+        var count = 0
+    }
+
+    /// A connection that has ended, and its values that were not ended yet.
+    private struct EndedConnection {
+        let uid: UInt32
+        let time: Duration
+        var remaining: ArraySlice<(number: UInt64, key: ValueKey)>
+    }
+
+    /// What waits to end.
+    private enum Ending {
+        /// The value whose message has this sequence. It may have been replaced.
+        case value(sequence: UInt64, key: ValueKey)
+        /// The next value of a connection that has ended.
+        case connection(ConnectionID)
+    }
+
     /// The place of a value or mark in the orders.
     private struct Position {
         /// The number of the value; 0 for a mark.
@@ -40,10 +62,10 @@ struct Announcements {
     private var markOrder: Deque<(sequence: UInt64, key: ValueKey)> = []
     /// The keys of values with objects, by the key of the name alone.
     private var objects: [ValueKey: Set<ValueKey>] = [:]
-    private var keysByConnection: [ConnectionID: Set<ValueKey>] = [:]
+    private var connections: [ConnectionID: ConnectionValues] = [:]
+    private var endedConnections: [ConnectionID: EndedConnection] = [:]
     private var absences = Heap<Absence>()
-    /// The values that wait to be cleared. Some may have been replaced.
-    private var endings = UserQueue<(sequence: UInt64, key: ValueKey)>()
+    private var endings = UserQueue<Ending>()
     /// The values by number.
     private(set) var numbers = KeyOrder()
     /// The values and marks by sequence.
@@ -64,7 +86,7 @@ struct Announcements {
     func mark(_ key: ValueKey) -> AnnouncementMark? { marks[key] }
 
     /// The number of values that a connection has announced.
-    func count(of connection: ConnectionID) -> Int { keysByConnection[connection]?.count ?? 0 }
+    func count(of connection: ConnectionID) -> Int { connections[connection]?.count ?? 0 }
 
     /// The number for the next new value.
     var nextNumber: UInt64 { numbers.last + 1 }
@@ -86,11 +108,20 @@ struct Announcements {
         entries[key] = announcement
         if let nameKey = announcement.nameKey { objects[nameKey, default: []].insert(key) }
         positions[key] = Position(number: announcement.number, sequence: announcement.sequence)
-        if let connection = announcement.connection { keysByConnection[connection, default: []].insert(key) }
         if old?.number != announcement.number { numbers.append(announcement.number, key) }
         changes.append(announcement.sequence, key)
         compact()
+        if let connection = announcement.connection { add(key, announcement.sequence, to: connection) }
         return old
+    }
+
+    private mutating func add(_ key: ValueKey, _ sequence: UInt64, to connection: ConnectionID) {
+        let positions = positions
+        var values = connections.removeValue(forKey: connection) ?? ConnectionValues()
+        values.count += 1
+        values.order.append(sequence, key)
+        values.order.compact(count: values.count) { positions[$1]?.sequence == $0 }
+        connections[connection] = values
     }
 
     /// Removes a value, and keeps a mark.
@@ -124,8 +155,8 @@ struct Announcements {
             if objects[nameKey]?.isEmpty == true { objects[nameKey] = nil }
         }
         if let connection = old.connection {
-            keysByConnection[connection]?.remove(key)
-            if keysByConnection[connection]?.isEmpty == true { keysByConnection[connection] = nil }
+            connections[connection]?.count -= 1
+            if connections[connection]?.count == 0 { connections[connection] = nil }
         }
         return old
     }
@@ -146,31 +177,32 @@ struct Announcements {
 
     // MARK: Ending
 
-    /// Records the end of a connection. Its values end, at once or after their grace period.
+    /// Records the end of a connection. Its values end in later turns of the event loop, at once or after their grace
+    /// period.
     ///
     /// - Returns: Whether the connection had announced any.
-    mutating func connectionEnded(_ connection: ConnectionID, now: Duration) -> Bool {
-        guard let keys = keysByConnection.removeValue(forKey: connection) else { return false }
-        let ended = keys.compactMap { entries[$0] }.sorted { $0.sequence < $1.sequence }
-        for entry in ended {
-            guard entry.grace > .zero else {
-                end(entry)
-                continue
-            }
-            let until = now + entry.grace
-            entries[entry.key]?.presence = .absent(until: until)
-            absences.insert(Absence(until: until, key: entry.key, sequence: entry.sequence))
+    mutating func connectionEnded(_ connection: ConnectionID, uid: UInt32, now: Duration) -> Bool {
+        guard let values = connections.removeValue(forKey: connection) else { return false }
+        endedConnections[connection] = EndedConnection(uid: uid, time: now, remaining: values.order.pairs[...])
+        endings.append(.connection(connection), of: uid)
+        return true
+    }
+
+    /// Lets a value end, at once or after its grace period, if its connection has ended.
+    mutating func endIfConnectionEnded(_ key: ValueKey) {
+        guard let entry = entries[key], let connection = entry.connection, let ended = endedConnections[connection]
+        else { return }
+        guard entry.grace > .zero else {
+            entries[key]?.presence = .ending
+            return
         }
+        let until = ended.time + entry.grace
+        entries[key]?.presence = .absent(until: until)
         // Most are obsolete if clients announce their values again soon.
         if absences.count > 2 * entries.count + 64 {
             absences = Heap(absences.unordered.filter { entries[$0.key]?.sequence == $0.sequence })
         }
-        return true
-    }
-
-    private mutating func end(_ entry: Announcement) {
-        entries[entry.key]?.presence = .ending
-        endings.append((entry.sequence, entry.key), of: entry.poster.uid)
+        absences.insert(Absence(until: until, key: key, sequence: entry.sequence))
     }
 
     /// The end of the next grace period; nil if there is none. The value may have been announced again.
@@ -188,17 +220,36 @@ struct Announcements {
             guard let absence = absences.min, absence.until <= now else { return }
             absences.removeMin()
             guard let entry = entries[absence.key], entry.presence == .absent(until: absence.until) else { continue }
-            end(entry)
+            entries[entry.key]?.presence = .ending
+            endings.append(.value(sequence: entry.sequence, key: entry.key), of: entry.poster.uid)
         }
     }
 
-    /// Whether values wait to be cleared.
+    /// Whether values wait to end.
     var hasEndings: Bool { !endings.isEmpty }
 
-    /// Takes the next value to clear, of the user whose turn it is; nil if there is none. The value stays until it is
-    /// cleared.
+    /// The maximum number of values that are visited to find the next one to clear.
+    private static let visitsPerEnding = 256
+
+    /// Takes the next value to clear, of the user whose turn it is; nil if none was found yet. The value stays until it
+    /// is cleared.
     mutating func nextEnding() -> Announcement? {
-        while let (sequence, key) = endings.next() {
+        for _ in 0..<Self.visitsPerEnding {
+            guard let ending = endings.next() else { return nil }
+            let (sequence, key): (UInt64, ValueKey)
+            switch ending {
+            case .value(let ending, let endingKey): (sequence, key) = (ending, endingKey)
+            case .connection(let connection):
+                guard let next = endedConnections[connection]?.remaining.popFirst(),
+                    let uid = endedConnections[connection]?.uid
+                else {
+                    endedConnections[connection] = nil
+                    continue
+                }
+                (sequence, key) = next
+                endings.append(.connection(connection), of: uid)
+                endIfConnectionEnded(key)
+            }
             if let entry = entries[key], entry.sequence == sequence, entry.presence == .ending { return entry }
         }
         return nil

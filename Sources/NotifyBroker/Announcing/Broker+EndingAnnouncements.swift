@@ -11,7 +11,10 @@ extension Broker {
     /// Must be called for a connection that ends. During a drain, no value is left.
     mutating func endAnnouncements(of slot: ConnectionSlot, now: BrokerTime) {
         guard announcements.count > 0 else { return }
-        if announcements.connectionEnded(connections[slot].id, now: now.monotonic) { actions.append(.scheduleTick) }
+        let connection = connections[slot]
+        if announcements.connectionEnded(connection.id, uid: connection.uid, now: now.monotonic) {
+            actions.append(.scheduleTick)
+        }
     }
 
     /// Removes all announced values without messages, because the daemon stops: their clients announce them again.
@@ -23,7 +26,8 @@ extension Broker {
     mutating func continueAnnouncements(now: BrokerTime) {
         announcements.endDeliveries = 0
         for _ in 0..<Self.endedPerTick where announcements.endDeliveries < Self.deliveriesPerTick {
-            guard isReady, let ended = announcements.nextEnding() else { return }
+            guard isReady else { return }
+            guard let ended = announcements.nextEnding() else { break }
             let pending = commits.pending.bytes
             disconnected(ended, now: now)
             if commits.pending.bytes != pending { chargePending(since: pending, to: ended.poster.uid) }
@@ -34,6 +38,7 @@ extension Broker {
     /// Clears the value of a key now if its connection has ended, so that the name is free. The pending bytes of its will
     /// are charged to the user whose request is being processed.
     mutating func endIfDue(_ key: ValueKey, now: BrokerTime) {
+        announcements.endIfConnectionEnded(key)
         guard isReady, let held = announcements[key], held.presence == .ending else { return }
         disconnected(held, now: now)
     }

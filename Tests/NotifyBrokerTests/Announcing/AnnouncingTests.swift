@@ -357,6 +357,25 @@ struct AnnouncingTests {
         #expect(messages.count < 500 && messages.prefix(3).suffix(2) == ["b=disconnected", "b=died"])
     }
 
+    @Test func `before the values of an ended connection end, their names are free, except in a grace period`() {
+        let (owner, next, watcher) = (host.connect(), host.connect(), host.connect())
+        watcher.subscribe(1, ["a.*"])
+        for index in 0..<500 { owner.announce("a.\(index)", will: "died", grace: .seconds(index == 400 ? 1 : 0)) }
+        host.run()
+        _ = watcher.take()
+        host.closed(owner)
+        next.announce("a.400", "next")
+        next.announce("a.300", "next")
+        host.tick()
+        #expect(next.takeErrors().first?.message.contains("grace period") == true)
+        #expect(texts(watcher).prefix(3) == ["a.300=disconnected", "a.300=died", "a.300=next"])
+        host.run()
+        #expect(host.counter("announcements") == 2)
+        host.advance(.seconds(1))
+        host.run()
+        #expect(host.values("a.*").map(\.payload) == ["next"] && host.amount(of: .values, 1000) == 1)
+    }
+
     @Test func `many grace periods that pass at once take several turns`() {
         let (owner, count) = (host.connect(), Announcements.expiredPerTurn + 2)
         for index in 0..<count { owner.announce("a.\(index)", grace: .seconds(1)) }
@@ -397,6 +416,7 @@ struct AnnouncingTests {
             host.run()
             host.closed(owner)
         }
+        host.run()
         #expect(host.core.broker.announcements.absenceCount <= 2 * 20 + 64 + 20)
         host.advance(.seconds(601))
         host.run()
