@@ -94,7 +94,7 @@ extension Log {
 
     /// Writes a changed value to its row, in the transaction under way.
     private func apply(_ change: ValueChange, _ statements: ValueStatements) throws {
-        try statements.withMessage(of: change, withContent: true) { value, row in
+        try statements.withMessage(of: change, isWhole: true) { value, row in
             if let value { return try value.copy(row, with: statements.set) }
             if try !hasRow(change, statements) { try ValueRow.setDamaged(change, with: statements.set) }
         }

@@ -48,7 +48,7 @@ struct ValueReader {
 
     /// - Returns: False if the value does not fit into the page.
     private mutating func read(_ number: UInt64) throws -> Bool {
-        let row = statements.readKey
+        let row = statements.readPage
         defer { row.reset() }
         try row.bind(1, number)
         rowsLeft -= 1
@@ -60,7 +60,7 @@ struct ValueReader {
             scannedThrough = number
             return true
         }
-        return try take(ValueRow(row), position: number)
+        return try take(ValueRow(row), row, position: number)
     }
 
     /// Reads values in the order of their numbers. Returns false if the page reaches a limit before the end.
@@ -75,7 +75,8 @@ struct ValueReader {
             let number = rows.integer(0)
             try checkOrder(number)
             let change = log.values.change(of: number, newerThan: rows.integer(1))
-            guard try change.map({ try take($0, position: number) }) ?? take(ValueRow(rows), position: number) else {
+            guard try change.map({ try take($0, position: number) }) ?? take(ValueRow(rows), rows, position: number)
+            else {
                 return false
             }
         }
@@ -109,7 +110,7 @@ struct ValueReader {
             if change?.sequence == sequence { change = changes.next() }
             if log.values.change(of: rows.integer(0), newerThan: sequence) != nil {
                 scannedThrough = sequence
-            } else if try !take(ValueRow(rows), position: sequence, includesCleared: true) {
+            } else if try !take(ValueRow(rows), rows, position: sequence, includesCleared: true) {
                 return false
             }
             hasRow = try rows.step()
@@ -130,15 +131,19 @@ struct ValueReader {
 
     /// Appends the value of a change to the page, if it matches. Returns false if it does not fit.
     private mutating func take(_ change: ValueChange, position: UInt64, includesCleared: Bool = false) throws -> Bool {
-        try statements.withMessage(of: change, withContent: false) { value, _ in
-            try take(value, position: position, includesCleared: includesCleared)
+        try statements.withMessage(of: change, isWhole: false) { value, row in
+            try take(value, row, position: position, includesCleared: includesCleared)
         }
     }
 
     /// Appends a value to the page, if it matches. Returns false if it does not fit.
     ///
-    /// - Parameter value: Nil if it is damaged.
-    private mutating func take(_ value: ValueRow?, position: UInt64, includesCleared: Bool = false) throws -> Bool {
+    /// - Parameters:
+    ///   - value: Nil if it is damaged.
+    ///   - row: The row of the value, which has small content.
+    private mutating func take(
+        _ value: ValueRow?, _ row: PreparedStatement, position: UInt64, includesCleared: Bool = false
+    ) throws -> Bool {
         guard let value else {
             damaged.append(position)
             scannedThrough = position
@@ -151,18 +156,18 @@ struct ValueReader {
             guard block.entries.isEmpty || block.frames.writerIndex + length <= log.options.pageBytes else {
                 return false
             }
-            try append(value, position: position)
+            try append(value, row, position: position)
         }
         scannedThrough = position
         return true
     }
 
-    private mutating func append(_ value: ValueRow, position: UInt64) throws {
+    private mutating func append(_ value: ValueRow, _ row: PreparedStatement, position: UInt64) throws {
         let start = block.frames.writerIndex
         if request.omitsPayloads {
             Delivery.append(value.stamp, value.parts, to: &block.frames)
         } else {
-            guard try appendContent(of: value) else {
+            guard try appendContent(of: value, row) else {
                 damaged.append(position)
                 return
             }
@@ -176,9 +181,10 @@ struct ValueReader {
     }
 
     /// Appends the whole message of a value to the page. Returns false if it is damaged.
-    private mutating func appendContent(of value: ValueRow) throws -> Bool {
+    private mutating func appendContent(of value: ValueRow, _ row: PreparedStatement) throws -> Bool {
+        if value.isSmall { return value.append(row, to: &block.frames) }
         if value.isFromMessage {
-            return try statements.withMessage(of: value.change, withContent: true) { whole, row in
+            return try statements.withMessage(of: value.change, isWhole: true) { whole, row in
                 whole?.append(row, to: &block.frames) ?? false
             }
         }

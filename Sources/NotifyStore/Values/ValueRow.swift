@@ -19,11 +19,18 @@ struct ValueRow {
         """
     /// ``keyColumns``, and the content.
     static let columns = "\(keyColumns), headers, payload"
+    /// The maximum size of small content, in bytes. Small content is in the page of its row, so reading it costs less than
+    /// finding the row again.
+    private static let smallContent = 1_024
+    /// ``keyColumns``, and the content if it is small.
+    static let pageColumns = "\(keyColumns), \(ifSmall("headers")), \(ifSmall("payload"))"
     /// The query for the message of a change, with the columns of a value. Its parameters are those that
     /// ``bind(_:to:)`` sets.
     static let message = message(content: "messages.headers, messages.payload")
-    /// The same query without the content.
+    /// The same query without the content, and with the content if it is small.
     static let messageKey = message(content: "NULL, NULL")
+    static let messagePage = message(
+        content: "\(ifSmall("headers", of: "messages.")), \(ifSmall("payload", of: "messages."))")
     /// The number of rows with negative numbers, which are damaged and which no scan in the order of numbers reads.
     static let negativeCount = "SELECT count(*) FROM retained WHERE number < 0"
     /// Sets the row of a number.
@@ -52,8 +59,8 @@ struct ValueRow {
     /// Whether the value is read from its message, because its row does not have it yet.
     let isFromMessage: Bool
 
-    /// Reads the current row of a statement that selects ``keyColumns`` or ``columns``. Returns nil if the row is
-    /// damaged. The content is not checked.
+    /// Reads the current row of a statement that selects ``keyColumns``, ``pageColumns`` or ``columns``. Returns nil if the
+    /// row is damaged. The content is not checked.
     init?(_ row: PreparedStatement) {
         let process = row.integer(6)
         guard row.integer(3) <= 1, let uid = UInt32(exactly: row.integer(5)), row.integer(4) <= Self.lastTime,
@@ -76,8 +83,8 @@ struct ValueRow {
             && payloadLength <= Limits.maximumPayloadBytes
     }
 
-    /// Reads the current row of a statement of ``message`` or ``messageKey``. Returns nil if the message is damaged. The
-    /// content is not checked.
+    /// Reads the current row of a statement of ``message``, ``messagePage`` or ``messageKey``. Returns nil if the message is
+    /// damaged. The content is not checked.
     init?(ofMessage row: PreparedStatement) {
         let key = SegmentEntry.Key(row.integer(13))
         let process = row.integer(6)
@@ -96,11 +103,19 @@ struct ValueRow {
         else { return nil }
     }
 
-    /// Sets the parameters of a statement of ``message`` or ``messageKey``.
+    /// Sets the parameters of a statement of ``message``, ``messagePage`` or ``messageKey``.
     static func bind(_ change: ValueChange, to statement: PreparedStatement) throws(SQLiteFailure) {
         try statement.bind(1, change.number)
         try statement.bind(2, Int64(change.isCleared ? 1 : 0))
         try statement.bind(3, change.sequence)
+    }
+
+    /// The expression for a column if the content is small, otherwise for NULL. It does not read larger content.
+    private static func ifSmall(_ column: String, of table: String = "") -> String {
+        """
+        CASE WHEN coalesce(length(\(table)headers), 0) + coalesce(length(\(table)payload), 0) <= \(smallContent)
+            THEN \(table)\(column) END
+        """
     }
 
     private static func message(content: String) -> String {
@@ -206,6 +221,9 @@ struct ValueRow {
         let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
         return MessageParts(name: name, object: object, messageID: nothing, headers: nothing, payload: nothing)
     }
+
+    /// Whether the content is small, so that ``pageColumns`` and ``messagePage`` have it.
+    var isSmall: Bool { headersLength + payloadLength <= Self.smallContent }
 
     /// The change that has made the value.
     var change: ValueChange { ValueChange(sequence: stamp.sequence, number: number, isCleared: isCleared) }

@@ -46,6 +46,23 @@ struct StoreValueTests {
         try store.close(nextSequence: 10)
     }
 
+    @Test func `content of every size is read, from messages and from rows`() async throws {
+        var store = try open()
+        let sizes = [0, 1, 1_000, 1_023, 1_024, 1_025, 4_000, 9_000]
+        let messages = zip(1..., sizes).map { sequence, size in
+            StoredMessage(UInt64(sequence), "a.\(sequence)", payload: Array(repeating: UInt8(sequence), count: size))
+        }
+        await store.set(messages, (1...sizes.count).map { Int64($0) })
+        for _ in 0..<2 {
+            for selection in [PageRequest.Values.byNumber, .bySequence, .numbers(Array(1...UInt64(sizes.count)))] {
+                #expect(try await store.values(selection).block.messages == messages)
+            }
+            try store.close(nextSequence: 10)
+            store = try open()
+        }
+        try store.close(nextSequence: 10)
+    }
+
     @Test func `pages of values are bounded, and continue at their position`() async throws {
         var options = StoreOptions.withoutTimer
         options.pageRows = 3
