@@ -146,11 +146,12 @@ extension IntegrationTests {
                 #expect(refused.status == .status(77), "\(name): \(refused.errors)")
                 expectText(refused.errors, "may not serve '\(name)'")
             }
-            try await reload(
-                """
+            let rules = """
                 policy:
                   - {allow: [serve], names: ["billing.>", "user.\(Self.alice).>"], uids: [\(Self.bob)]}
-                """)
+
+                """
+            try await reload(rules)
             #expect(try await run(as: Self.alice, "serve billing.total -- cat").status == .status(77))
             #expect(try await run(as: Self.bob, "serve '>' -- cat").status == .status(77))
             let server = try start(
@@ -163,8 +164,16 @@ extension IntegrationTests {
             }
             // Bob may serve the name, but not ask for it.
             #expect(try await run(as: Self.bob, "request \(Self.own)").status == .status(77))
+            // Alice gets the right, too, but Bob's server holds a name that overlaps.
+            try await reload(rules + "  - {allow: [serve], names: [billing.total], uids: [\(Self.alice)]}\n")
+            let held = try await run(as: Self.alice, "serve billing.total -- cat")
+            #expect(held.status == .status(75), "\(held.errors)")
             server.send(SIGTERM)
             #expect(try await server.waitForExit() == .status(0))
+            let next = try start(as: Self.alice, "serve", "billing.total", "--", "cat")
+            try daemon.waitForServers(1)
+            next.send(SIGTERM)
+            #expect(try await next.waitForExit() == .status(0))
         }
     }
 }
