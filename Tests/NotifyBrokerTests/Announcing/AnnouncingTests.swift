@@ -357,7 +357,7 @@ struct AnnouncingTests {
         #expect(messages.count < 500 && messages.prefix(3).suffix(2) == ["b=disconnected", "b=died"])
     }
 
-    @Test func `before the values of an ended connection end, their names are free, except in a grace period`() {
+    @Test func `names of an ended connection are free before its values end, except in a grace period`() {
         let (owner, next, watcher) = (host.connect(), host.connect(), host.connect())
         watcher.subscribe(1, ["a.*"])
         for index in 0..<500 { owner.announce("a.\(index)", will: "died", grace: .seconds(index == 400 ? 1 : 0)) }
