@@ -186,7 +186,9 @@ struct Notifyd: AsyncParsableCommand {
         ] where value == "" {
             throw ValidationError("\(option) needs a path")
         }
-        if file != nil, !check, !repair { throw ValidationError("a file is an argument of --check and --repair only") }
+        if let file, !check, !repair {
+            throw ValidationError("unexpected argument '\(file)': only --check and --repair take a file")
+        }
         if check, repair { throw ValidationError("--check and --repair exclude each other") }
         if restore != nil, check || repair || checkConfig || checkStart {
             throw ValidationError("--restore excludes --repair and the checks")

@@ -26,6 +26,13 @@ extension IntegrationTests {
             return try await run.refusal(sourceLocation: sourceLocation)
         }
 
+        @Test func `an unexpected argument is named`() async throws {
+            let process = try ChildProcess(Programs.notifyd, ["start"], environment: Daemon.clean)
+            #expect(try await process.waitForExit() == .status(64))
+            let errors = try await process.standardError.wait("the end of errors") { $0.isAtEnd ? $0.text : nil }
+            #expect(errors.hasPrefix("notifyd: unexpected argument 'start': only --check and --repair take a file"))
+        }
+
         // MARK: The socket
 
         @Test func `a socket served by another notifyd is refused`() async throws {
