@@ -383,7 +383,7 @@ extension IntegrationTests {
         }
 
         /// A script in place of systemctl reports a failed unit, because the tests have no service manager.
-        @Test(.enabled(if: Requirements.canSwitchUser))
+        @Test(.enabled(if: Requirements.canSwitchUser && Requirements.canMount))
         func `the units of a user are checked`() async throws {
             chmod(folder.path, 0o755)
             let folders = ["run", "run/systemd", "run/systemd/private", "config", "config/systemd", "bin"]
@@ -393,9 +393,11 @@ extension IntegrationTests {
                 "#!/bin/sh\n[ \"$*\" = '--user is-failed --quiet notifyd.service' ]\n", to: "bin/systemctl")
             chmod(systemctl, 0o755)
             let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+            // Hides a daemon of the machine.
+            let isolated = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /run && exec \"$@\"", "sh"]
             func doctor() async throws -> Notifyctl.Result {
                 try await self.doctor(
-                    socket: folder.file("run/notifyd/notifyd.sock"), launcher: Requirements.asUser(54_321),
+                    socket: folder.file("run/notifyd/notifyd.sock"), launcher: isolated + Requirements.asUser(54_321),
                     environment: [
                         "HOME": folder.path, "XDG_RUNTIME_DIR": folder.file("run"),
                         "XDG_CONFIG_HOME": folder.file("config"), "PATH": folder.file("bin") + ":" + path,
